@@ -1,0 +1,58 @@
+# make book   the site, from nothing        make test   every check
+# make lab    the notebooks, live           make help   the rest
+PYTHON ?= python3
+VENV := .venv
+# Commands run inside the environment: notebooks then find its kernel and the build its tools.
+IN_VENV := . $(VENV)/bin/activate &&
+SITE := _build/html/index.html
+
+.DEFAULT_GOAL := help
+.PHONY: help setup book test lint notebooks lab bench clean
+
+help:
+	@echo "make book       build the site ($(SITE)); sets everything up the first time"
+	@echo "make test       set up, build, then run every check"
+	@echo "make lab        open the chapters live in JupyterLab"
+	@echo "make notebooks  run every chapter again and store its outputs"
+	@echo "make bench      time the theory, the widgets and the build"
+	@echo "make clean      remove the site and the environment"
+
+setup: $(VENV)/ready
+
+# Content decides, not the clock: a fresh checkout with the same requirements installs nothing.
+$(VENV)/ready: requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; ok = (3, 11) <= v <= (3, 13); \
+	  ok or sys.exit("specmini needs Python 3.11, 3.12 or 3.13; $(PYTHON) is %d.%d. Try: make PYTHON=python3.12" % v)'
+	@test -x $(VENV)/bin/python || { echo "== Making the environment $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@cat requirements.txt pyproject.toml | cmp -s - $(VENV)/installed || { \
+	  echo "== Installing the pinned packages (a few minutes the first time)"; \
+	  $(IN_VENV) python -m pip install --disable-pip-version-check --progress-bar off -r requirements.txt && \
+	  echo "== Installing specmini" && \
+	  $(IN_VENV) python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable . && \
+	  cat requirements.txt pyproject.toml > $(VENV)/installed; }
+	@touch $@
+
+book: setup
+	@echo "== Running the chapters and building the site"
+	@$(IN_VENV) jupyter-book build . --warningiserror --nitpick --keep-going
+	@echo "== Open $(SITE) in a browser (no server needed)"
+
+lint: setup
+	@echo "== Style and types"
+	@$(IN_VENV) ruff check . && ruff format --check . && mypy
+
+test: lint book
+	@echo "== Tests: the package, every chapter against its stored outputs, the site in a browser"
+	@$(IN_VENV) python -m pytest --nbval
+
+notebooks: setup
+	@$(IN_VENV) python -m specmini.notebooks book
+
+lab: setup
+	@$(IN_VENV) jupyter lab book
+
+bench: setup
+	@for script in tests/benchmarks/*.py; do echo "== $$script"; $(IN_VENV) python $$script || exit 1; done
+
+clean:
+	rm -rf _build $(VENV)
