@@ -1,0 +1,106 @@
+"""The chapters as files: run them, and store them in one form that reads well in a diff.
+
+``python -m specmini.notebooks book`` runs every chapter in place. Stored outputs are what
+``pytest --nbval`` compares a fresh run against, so a chapter that was never run proves nothing.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
+
+# A live widget's model id is random, and means nothing without the kernel that made it.
+UNSTABLE_OUTPUTS = ("application/vnd.jupyter.widget-view+json",)
+
+CELL_METADATA = ("tags", "mystnb")
+
+
+def read(path: Path) -> NotebookNode:
+    """Read a notebook as format 4."""
+    notebook: NotebookNode = nbformat.read(path, as_version=4)
+    return notebook
+
+
+def normalized(notebook: NotebookNode) -> NotebookNode:
+    """A copy in stored form: no clocks, no versions, no widget state, cells counted from 1."""
+    book: NotebookNode = nbformat.from_dict(notebook)
+    book.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE})
+    book.nbformat, book.nbformat_minor = 4, 5
+    count = 0
+    for index, cell in enumerate(book.cells):
+        cell.metadata = nbformat.from_dict(
+            {key: cell.metadata[key] for key in CELL_METADATA if key in cell.metadata}
+        )
+        cell.setdefault("id", f"cell-{index}")
+        if cell.cell_type != "code":
+            continue
+        executed = cell.execution_count is not None
+        count += executed
+        cell.execution_count = count if executed else None
+        for output in cell.outputs:
+            if output.output_type == "execute_result":
+                output.execution_count = cell.execution_count
+            for mime in UNSTABLE_OUTPUTS:
+                output.get("data", {}).pop(mime, None)
+    return book
+
+
+def write(notebook: NotebookNode, path: Path) -> None:
+    """Write in stored form; the file is replaced in one step or not at all."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".ipynb")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
+            out.write(nbformat.writes(normalized(notebook)) + "\n")
+        Path(temporary).chmod(0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def execute(path: Path, timeout: int = 300) -> None:
+    """Run a chapter from a fresh kernel and store its outputs; a failing cell raises."""
+    notebook = read(path)
+    NotebookClient(
+        notebook,
+        timeout=timeout,
+        kernel_name=KERNEL["name"],
+        store_widget_state=False,
+        record_timing=False,
+        resources={"metadata": {"path": str(path.parent)}},
+    ).execute()
+    write(notebook, path)
+
+
+def chapters(folder: Path) -> list[Path]:
+    """The notebooks of the book, in file order.
+
+    Raises:
+        ValueError: if ``folder`` holds none.
+    """
+    found = sorted(folder.glob("*.ipynb"))
+    if not found:
+        raise ValueError(f"folder must hold at least one .ipynb file, got {str(folder)!r}")
+    return found
+
+
+def main() -> None:
+    """Command line: run chapters in place."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("paths", nargs="+", type=Path, help="a notebook, or a folder of them")
+    for given in parser.parse_args().paths:
+        for path in chapters(given) if given.is_dir() else [given]:
+            sys.stderr.write(f"running {path}\n")
+            execute(path)
+
+
+if __name__ == "__main__":
+    main()

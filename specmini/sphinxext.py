@@ -1,0 +1,162 @@
+"""What turns the chapters into a site that needs nothing but its own files.
+
+* Figures and widgets: their notebook outputs become inline SVG that follows the page's colors, and
+  mount points that one small script brings to life without a kernel.
+* Nothing from elsewhere: the scripts that the book theme would fetch from other hosts (live
+  kernels, ipywidgets) are left out, and so are files that no page uses.
+* Fresh numbers: executed chapters are cached, and the cache is void once the package changes.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import nbformat
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from specmini import __version__, formulas, notebooks, palette
+from specmini.figures.style import themed_svg
+from specmini.widgets import assemble
+from specmini.widgets.page import MIME as WIDGET_MIME
+
+PACKAGE = Path(__file__).parent
+FIGURE_MIME = "image/svg+xml"
+HTML_BUILDERS = ("html", "dirhtml", "singlehtml")
+
+# Loaded by the theme for kernels, source maps and scripted icons; the pages work without them.
+UNUSED_ASSETS = (
+    "**/*.map",
+    "scripts/fontawesome.js",
+    "scripts/fontawesome.js.LICENSE.txt",
+    "sphinx-thebe.js",
+    "sphinx-thebe.css",
+)
+UNUSED_TAGS = re.compile(
+    r'\s*<script[^>]*src="[^"]*scripts/fontawesome\.js[^"]*"></script>'
+    r'|\s*<link rel="preload" as="script" href="[^"]*scripts/fontawesome\.js[^"]*"\s*/?>'
+    r'|\s*<link rel="preload" as="font"[^>]*fa-(?:brands|regular)[^>]*>'
+)
+
+
+class PageOutputRenderer:
+    """myst-nb plug-in (entry point ``myst_nb.mime_renderers``) for figures and widgets."""
+
+    mime_priority_overrides: ClassVar[Sequence[tuple[str, str, int]]] = [
+        (builder, mime, 1) for builder in HTML_BUILDERS for mime in (WIDGET_MIME, FIGURE_MIME)
+    ]
+
+    @staticmethod
+    def handle_mime(renderer: Any, data: Any, inline: bool) -> list[nodes.Element] | None:
+        """Nodes for an output of ours, or None to leave it to myst-nb."""
+        if data.mime_type == WIDGET_MIME:
+            return [_raw_html(_mount_point(data.content), "specmini-widget")]
+        if data.mime_type == FIGURE_MIME and 'class="specmini-figure"' in data.string:
+            return [_raw_html(themed_svg(data.string), "specmini-figure")]
+        return None
+
+
+def _raw_html(html: str, css_class: str) -> nodes.raw:
+    return nodes.raw("", html, format="html", classes=[css_class])
+
+
+def _mount_point(content: dict[str, Any]) -> str:
+    """The element that the page's script turns into a widget; until then, the widget's fallback."""
+    payload = {key: content[key] for key in ("widget", "key", "state")}
+    # A closing tag inside a string would end the script element early.
+    data = json.dumps(payload, sort_keys=True, ensure_ascii=False).replace("</", "<\\/")
+    return (
+        f'<div class="specmini-host" data-specmini="{content["widget"]}">{content["fallback"]}'
+        f'<script type="application/json">{data}</script></div>'
+    )
+
+
+def _fingerprint() -> str:
+    """Hash of everything in the package that can change what a chapter prints."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*")):
+        if path.suffix in {".py", ".toml", ".js", ".css"}:
+            digest.update(path.relative_to(PACKAGE).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _configure(app: Sphinx, config: Config) -> None:
+    build = Path(app.outdir).parent
+    # The cache is keyed by cell source alone. Without this, a chapter would keep the numbers that
+    # an older version of the package computed.
+    config.nb_execution_cache_path = str(build / ".jupyter_cache" / _fingerprint())
+
+    assets = build / "assets"
+    assets.mkdir(parents=True, exist_ok=True)
+    book_style = (PACKAGE / "style" / "book.css").read_text(encoding="utf-8")
+    (assets / "book.css").write_text(palette.css_variables() + book_style, encoding="utf-8")
+    (assets / "specmini.js").write_text(assemble.javascript(), encoding="utf-8")
+    (assets / "specmini.css").write_text(assemble.stylesheet(), encoding="utf-8")
+    config.html_static_path.append(str(assets))
+
+
+def _has_widget(doctree: nodes.document | None) -> bool:
+    return doctree is not None and any(
+        "specmini-widget" in node.get("classes", ()) for node in doctree.findall(nodes.raw)
+    )
+
+
+def _add_page_files(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Before myst-nb adds its own: load the widget script only where a widget stands."""
+    metadata = getattr(app.env, "nb_metadata", {}).get(page, {})
+    scripts = metadata.get("js_files", {})
+    for key in [key for key in scripts if key.startswith("ipywidgets")]:
+        del scripts[key]
+    if _has_widget(doctree):
+        # Deferred scripts run in order and would wait for the theme's; this one need not.
+        app.add_js_file("specmini.js", loading_method="async")
+        app.add_css_file("specmini.css")
+
+
+def _drop_live_kernel(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Remove sphinx-thebe, which names a third-party host and declares a constant twice."""
+
+    def mentions_thebe(asset: Any) -> bool:
+        name = str(getattr(asset, "filename", asset) or "")
+        body = str(getattr(asset, "attributes", {}).get("body", ""))
+        return "thebe" in (name + body).lower()
+
+    for files in ("script_files", "css_files"):
+        context[files] = [asset for asset in context.get(files, []) if not mentions_thebe(asset)]
+
+
+def _finish(app: Sphinx, exception: Exception | None) -> None:
+    if exception is not None or app.builder.format != "html":
+        return
+    site = Path(app.outdir)
+    for page in site.rglob("*.html"):
+        if "_static" in page.relative_to(site).parts:
+            continue
+        text = page.read_text(encoding="utf-8")
+        if (lean := UNUSED_TAGS.sub("", text)) != text:
+            page.write_text(lean, encoding="utf-8")
+    for pattern in UNUSED_ASSETS:
+        for unused in (site / "_static").glob(pattern):
+            unused.unlink()
+    for source in (site / "_sources").rglob("*.ipynb"):  # what the download button offers
+        nbformat.write(notebooks.normalized(notebooks.read(source)), source)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Entry point for Sphinx."""
+    formulas.setup(app)
+    app.add_css_file("book.css")
+    app.connect("config-inited", _configure)
+    app.connect("html-page-context", _add_page_files, priority=100)
+    app.connect("html-page-context", _drop_live_kernel, priority=900)
+    app.connect("build-finished", _finish, priority=900)
+    return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}

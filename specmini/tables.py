@@ -1,0 +1,83 @@
+"""A small table that reads well as HTML in the book and as text in a terminal."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+
+class Table:
+    """Columns of already computed values, shown as they are.
+
+    Args:
+        columns: heading to values; all columns have the same length.
+        formats: heading to format specification, e.g. ``{"share": ".0%"}``.
+        digits: decimals of the floats in every other column; None shows them as they are.
+        caption: the sentence above the table.
+
+    Raises:
+        ValueError: if the columns differ in length, or a format names no column.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, Sequence[Any]],
+        formats: Mapping[str, str] | None = None,
+        digits: int | None = None,
+        caption: str = "",
+    ) -> None:
+        lengths = {heading: len(values) for heading, values in columns.items()}
+        if len(set(lengths.values())) != 1:
+            raise ValueError(f"columns must all have the same length, got {lengths}")
+        formats = dict(formats or {})
+        if unknown := sorted(set(formats) - set(columns)):
+            raise ValueError(f"formats must name columns out of {list(columns)}, got {unknown}")
+        self.caption = caption
+        self.headings = list(columns)
+        floats = "" if digits is None else f".{digits}f"
+
+        def shown(heading: str, value: Any) -> str:
+            default = floats if isinstance(value, float) else ""
+            return format(value, formats.get(heading, default))
+
+        cells = [[shown(heading, v) for v in values] for heading, values in columns.items()]
+        self.rows = [list(row) for row in zip(*cells, strict=True)]
+        self._numeric = [
+            all(not isinstance(value, str) for value in values) for values in columns.values()
+        ]
+
+    def __repr__(self) -> str:
+        widths = [
+            max(len(cell) for cell in column)
+            for column in zip(self.headings, *self.rows, strict=True)
+        ]
+
+        def line(cells: Sequence[str]) -> str:
+            padded = (
+                cell.rjust(width) if numeric else cell.ljust(width)
+                for cell, width, numeric in zip(cells, widths, self._numeric, strict=True)
+            )
+            return "  ".join(padded).rstrip()
+
+        head = [self.caption] if self.caption else []
+        return "\n".join([*head, line(self.headings), *(line(row) for row in self.rows)])
+
+    def _repr_html_(self) -> str:
+        def cell(tag: str, text: str, numeric: bool, scope: str = "") -> str:
+            align = ' class="num"' if numeric else ""
+            return f"<{tag}{scope}{align}>{escape(text)}</{tag}>"
+
+        caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
+        head = "".join(
+            cell("th", heading, numeric, ' scope="col"')
+            for heading, numeric in zip(self.headings, self._numeric, strict=True)
+        )
+        body = "".join(
+            "<tr>" + "".join(map(cell, ["td"] * len(row), row, self._numeric)) + "</tr>"
+            for row in self.rows
+        )
+        # Wide tables scroll inside their own box on a phone; tabindex lets the keyboard do it.
+        return (
+            f'<div class="specmini-table" role="region" tabindex="0" '
+            f'aria-label="{escape(self.caption or "Table")}"><table>{caption}'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        )

@@ -1,0 +1,126 @@
+"""The two commands, the pins and the package keep what the README promises."""
+
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from chapters import CHAPTERS, load, markdown
+
+ROOT = Path(__file__).parent.parent
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def tracked_text():
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    return {name: read(name) for name in files if (ROOT / name).suffix not in {".png", ".woff2"}}
+
+
+def requirement_lines():
+    return [line for line in read("requirements.txt").splitlines() if line and line[0] != "#"]
+
+
+def test_every_requirement_is_pinned_exactly():
+    for line in requirement_lines():
+        assert re.match(r"^[a-z0-9._-]+==[\w.]+( ; [^#]+)?(\s+#.*)?$", line, re.IGNORECASE), line
+
+
+def test_every_requirement_we_ask_for_says_why():
+    asked = read("requirements.txt").split("# --- Pulled in")[0]
+    for line in asked.splitlines():
+        if "==" in line:
+            assert len(line.partition("#")[2].strip()) > 10, line
+
+
+def test_jupyter_book_stays_below_2():
+    assert any(line.startswith("jupyter-book==1.") for line in requirement_lines())
+
+
+def test_package_depends_on_numpy_alone():
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    assert [re.split(r"[<>=]", d)[0] for d in project["dependencies"]] == ["numpy"]
+    assert not any("<" in d or "==" in d for d in project["dependencies"])
+
+
+def test_readme_makefile_and_package_name_the_same_pythons():
+    assert "Python 3.11, 3.12 or 3.13" in read("README.md")
+    assert "Python 3.11, 3.12 or 3.13" in read("Makefile")
+    assert tomllib.loads(read("pyproject.toml"))["project"]["requires-python"] == ">=3.11"
+
+
+def test_readme_commands_exist():
+    targets = set(re.findall(r"^([a-z]+):", read("Makefile"), re.MULTILINE))
+    assert set(re.findall(r"`?make ([a-z]+)", read("README.md"))) <= targets
+    assert "make test" in read(".ci/run")
+
+
+def test_readme_results_are_computed():
+    from specmini import theory  # the README's own import
+
+    shown = re.findall(r"^(theory\..*?)\s+# ([\d.]+)$", read("README.md"), re.MULTILINE)
+    assert len(shown) >= 3
+    for call, result in shown:
+        decimals = len(result.partition(".")[2])
+        assert f"{eval(call, {'theory': theory}):.{decimals}f}" == result
+
+
+def test_no_proof_is_folded_with_the_class_that_breaks_the_page():
+    """A proof with ``:class: dropdown`` disables every toggle on its page (sphinx-proof 86)."""
+    folded = re.compile(r"\{prf:\w+\}[^\n]*\n(?::[^\n]*\n)*:class: dropdown")
+    for path in CHAPTERS:
+        assert not folded.search("\n".join(markdown(load(path)))), path.name
+
+
+def test_nothing_in_the_repository_names_a_machine_or_fetches_from_elsewhere():
+    path = re.compile(r"/(?:home|Users|roo[t]|wor[k]|tm[p])/[a-z]")
+    host = re.compile(r"https://(?:cdn|unpkg|cdnjs|fonts)\.|cdn\.jsdelivr\.net")
+    for name, text in tracked_text().items():
+        if name != "tests/test_house.py":
+            assert not path.search(text), name
+            assert not host.search(text) or name.startswith("tests/"), name
+
+
+PAPER_WING = ("theory", "conversions", "published", "roofline", "catalog")
+
+
+@pytest.mark.parametrize("module", PAPER_WING)
+def test_paper_wing_imports_numpy_and_nothing_heavier(module):
+    code = (
+        f"import sys, specmini.{module}\n"
+        "heavy = {'torch', 'matplotlib', 'scipy', 'anywidget', 'IPython', 'sphinx'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_wheel_carries_its_data_and_works_alone(tmp_path):
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
+         "--disable-pip-version-check", "--wheel-dir", tmp_path, ROOT],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    [wheel] = tmp_path.glob("specmini-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        archive.extractall(tmp_path / "installed")
+    for part in ("specmini/data/machines.toml", "specmini/style/book.css", "specmini/widgets/src/"):
+        assert any(name.startswith(part) for name in names), part
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'installed')!r})\n"
+        "import specmini.catalog as catalog, specmini.widgets.assemble as assemble\n"
+        "assert 'installed' in catalog.__file__\n"
+        "print(len(catalog.machines()) > 0, 'var specmini' in assemble.javascript())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert run.stdout.strip() == "True True"
