@@ -60,6 +60,20 @@ def non_negative(name: str, value: ArrayLike, infinite: bool = False) -> FloatAr
     return _in_range(name, value, 0.0, np.inf, "a finite number in [0, inf)")
 
 
+def at_least(name: str, value: ArrayLike, minimum: float) -> FloatArray:
+    """Return ``value`` as float64 with every element finite and at least ``minimum``.
+
+    Args:
+        name: argument name for the message.
+        value: number or array of any shape.
+        minimum: smallest value allowed.
+
+    Raises:
+        ValueError: an element is smaller, infinite or not a number.
+    """
+    return _in_range(name, value, minimum, np.inf, f"a finite number in [{minimum}, inf)")
+
+
 def positive(name: str, value: ArrayLike, infinite: bool = False) -> FloatArray:
     """Return ``value`` as float64 with every element in (0, inf).
 

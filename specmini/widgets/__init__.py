@@ -1,0 +1,7 @@
+"""Things a reader can move: live anywidgets with a kernel, one small script without one."""
+
+from specmini.widgets.explorer import SpeedupExplorer
+from specmini.widgets.page import PageWidget
+from specmini.widgets.player import RoundPlayer
+
+__all__ = ["PageWidget", "RoundPlayer", "SpeedupExplorer"]

@@ -1,0 +1,139 @@
+"""Puts the widgets' one script and one style sheet together from the small files in ``src``.
+
+The script has no dependency and no import. As a classic script it brings a built page to life;
+with one line appended it is the module of an anywidget. Every range, machine and model in it comes
+from the Python side, so no number is written twice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from specmini import catalog, palette
+from specmini.widgets import passage
+from specmini.widgets.settings import RANGES
+
+# theory first: the others use what stands above them, and the host starts everything at the end.
+SCRIPTS = (
+    "theory",
+    "roofline",
+    "dom",
+    "chart",
+    "explorer_parts",
+    "explorer",
+    "rounds",
+    "tally",
+    "player",
+    "host",
+)
+STYLES = ("base", "explorer", "player")
+WIDGETS = ("explorer", "player")
+BYTES_PER_VALUE = 2
+
+# What the page and the notebook start from, and what the tests look into.
+EXPORTS = (
+    *("esm", "mountAll", "DATA", "theory", "roofline", "evaluate", "simulation", "recording"),
+    *("tally", "told", "pageModel", "refusal"),
+)
+
+
+def data() -> dict[str, Any]:
+    """Return everything the script takes from Python, as plain JSON values."""
+    models = {
+        key: {
+            "name": model.name,
+            "parameters": model.parameters,
+            "matmul_parameters": model.matmul_parameters,
+            "kv_values_per_token": model.kv_values_per_token,
+            "attention_width": model.layers * model.heads * model.head_dim,
+        }
+        for key, model in catalog.models().items()
+    }
+    machines = {
+        key: {
+            "name": machine.name,
+            "peak_flops": machine.peak_flops,
+            "bandwidth": machine.bandwidth,
+            "memory": machine.memory,
+        }
+        for key, machine in catalog.machines().items()
+    }
+    return {
+        "bytes_per_value": BYTES_PER_VALUE,
+        "ranges": {
+            name: {"low": allowed.low, "high": allowed.high, "whole": allowed.whole}
+            for name, allowed in RANGES.items()
+        },
+        "machines": _as_table(machines),
+        "models": _as_table(models),
+        "passage": passage.text(),
+    }
+
+
+@cache
+def javascript() -> str:
+    """Return the script that defines ``specmini`` and mounts every widget of a static page."""
+    payload = json.dumps(data(), ensure_ascii=False, separators=(",", ":"))
+    widgets = ", ".join(WIDGETS)
+    parts = [
+        "var specmini = (function () {",
+        '"use strict";',
+        f"const DATA = {payload};",
+        *(_lean(_source(f"{name}.js")) for name in SCRIPTS[:-1]),
+        f"const widgets = {{ {widgets} }};",
+        _lean(_source(f"{SCRIPTS[-1]}.js")),
+        f"return {{ {', '.join(EXPORTS)}, {widgets} }};",
+        "})();",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def module(widget: str) -> str:
+    """Return the script as the ES module of one anywidget.
+
+    Args:
+        widget: ``"explorer"`` or ``"player"``.
+
+    Raises:
+        ValueError: there is no such widget.
+    """
+    if widget not in WIDGETS:
+        raise ValueError(f"widget must be one of {', '.join(WIDGETS)}, got {widget!r}")
+    return f"{javascript()}\nexport default specmini.esm({json.dumps(widget)});\n"
+
+
+@cache
+def stylesheet() -> str:
+    """Return the style sheet, the palette's variables first."""
+    rules = (re.sub(r"\n\s*", "\n", _uncommented(_source(f"{name}.css"))) for name in STYLES)
+    return palette.css_variables() + "".join(rule.strip() + "\n" for rule in rules)
+
+
+def _as_table(entries: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Turn equal dicts into columns and rows, so that each key is written once."""
+    columns = list(next(iter(entries.values())))
+    rows = {key: [_short(entry[name]) for name in columns] for key, entry in entries.items()}
+    return {"columns": columns, "rows": rows}
+
+
+def _short(value: Any) -> Any:
+    """Write 3350000000000.0 without its last two characters."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _source(file_name: str) -> str:
+    return resources.files("specmini.widgets").joinpath("src", file_name).read_text("utf-8")
+
+
+def _uncommented(text: str) -> str:
+    return re.sub(r"(?m)^\s*/\*.*?\*/\s*?\n", "", text, flags=re.DOTALL)
+
+
+def _lean(source: str) -> str:
+    """Drop what only an author reads: comments on lines of their own, indentation, empty lines."""
+    lines = (line.strip() for line in _uncommented(source).splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))

@@ -1,0 +1,94 @@
+"""What a reader may set: the ranges, once for the Python traits and the page's controls alike."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import traitlets
+
+# Digits that survive a slider: JupyterLab's sends 0.8700000000000001 for 0.87.
+KEPT_DIGITS = 14
+
+
+class SettingError(traitlets.TraitError, ValueError):
+    """A setting was given a value that it does not allow.
+
+    It is a ``ValueError``, like every bad argument in the package, and a ``TraitError``, so that
+    ipywidgets rolls back a refused change.
+    """
+
+
+@dataclass(frozen=True)
+class Range:
+    """The allowed values of a number.
+
+    Attributes:
+        low: smallest value allowed.
+        high: largest value allowed.
+        whole: only whole numbers are allowed.
+    """
+
+    low: float
+    high: float
+    whole: bool = False
+
+    def checked(self, name: str, value: Any) -> float | int:
+        """Return ``value`` as an int or float, rounded to 14 significant digits.
+
+        Args:
+            name: setting name for the message.
+            value: what was given.
+
+        Raises:
+            SettingError: it is not a number of the range; the message names all three.
+        """
+        # np.bool_ is no numbers.Real, bool is one.
+        if isinstance(value, numbers.Real) and not isinstance(value, bool):
+            number = float(value)
+            inside = math.isfinite(number) and self.low <= number <= self.high
+            if inside and (number.is_integer() or not self.whole):
+                return int(number) if self.whole else float(f"{number:.{KEPT_DIGITS}g}")
+        kind = "a whole number" if self.whole else "a number"
+        raise SettingError(f"{name} must be {kind} in [{self.low}, {self.high}], got {value!r}")
+
+
+RANGES: Mapping[str, Range] = {
+    "alpha": Range(0, 1),
+    "c": Range(0, 1),
+    "K": Range(0, 16, whole=True),
+    "batch": Range(1, 512, whole=True),
+    "context": Range(0, 131072, whole=True),
+    "seed": Range(0, 2**32 - 1, whole=True),
+}
+
+
+class Number(traitlets.TraitType[Any, Any]):
+    """A trait with the range of its name, kept in the saved page."""
+
+    def __init__(self, name: str, default: float) -> None:
+        super().__init__(default_value=default)
+        self.range = RANGES[name]
+        self.tag(sync=True, page=True)
+
+    def validate(self, obj: Any, value: Any) -> float | int:
+        """Return the checked value."""
+        return self.range.checked(str(self.name), value)
+
+
+class Choice(traitlets.TraitType[Any, Any]):
+    """A trait that takes one of a few strings, kept in the saved page."""
+
+    def __init__(self, options: Mapping[str, Any], default: str) -> None:
+        super().__init__(default_value=default)
+        self.options = tuple(options)
+        self.tag(sync=True, page=True)
+
+    def validate(self, obj: Any, value: Any) -> str:
+        """Return the value if it is one of the options."""
+        if isinstance(value, str) and value in self.options:
+            return value
+        raise SettingError(f"{self.name} must be one of {', '.join(self.options)}, got {value!r}")

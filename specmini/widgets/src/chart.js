@@ -1,0 +1,76 @@
+/* A small line chart. It is drawn in real pixels, at the width it is given, so that its text stays
+ * readable on a phone; its height never changes, so that nothing below it moves. What it shows
+ * is also said in words by the widget around it. */
+
+const MARGIN = { left: 44, right: 14, top: 28, bottom: 42 };
+
+function chart(height) {
+  const ids = { title: uid("title"), hatch: uid("hatch") };
+  const title = s("title", { id: ids.title }), axes = s("g"), curves = s("g");
+  const hatch = s("pattern", { id: ids.hatch, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+    s("path", { d: "M0,0V7", class: "sm-hatch" }));
+  const svg = s("svg", { class: "sm-chart", role: "img", height, "aria-labelledby": ids.title },
+    title, s("defs", {}, hatch), axes, curves);
+  const node = h("div", { class: "sm-chart-box", style: `height:${height}px` }, svg);
+  const left = MARGIN.left, top = MARGIN.top, bottom = height - MARGIN.bottom;
+  let last = null, width = 640, drawn = "";
+
+  function draw(spec) {
+    last = spec;
+    const right = width - MARGIN.right;
+    const x = (value) => left + ((value - spec.x[0]) / (spec.x[1] - spec.x[0])) * (right - left);
+    const y = (value) => bottom - ((value - spec.y[0]) / (spec.y[1] - spec.y[0])) * (bottom - top);
+    const at = ([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`;
+
+    // Moving a slider mostly moves the curves; the frame stays until a scale or the width changes.
+    const frame = [width, spec.x, spec.yTicks, spec.xTicks].join();
+    if (frame !== drawn) {
+      drawn = frame;
+      const every = Math.max(1, Math.ceil((spec.xTicks.length * 34) / (right - left)));
+      const text = (words, anchor, across, down) => s("text", { x: across, y: down, "text-anchor": anchor }, words);
+      axes.replaceChildren(
+        s("path", { class: "sm-grid", d: spec.yTicks.map((value) => `M${left},${y(value)}H${right}`).join("") }),
+        ...spec.yTicks.map((value) => text(spec.yText(value), "end", left - 7, y(value) + 4)),
+        ...spec.xTicks.filter((_, index) => index % every === 0).map((value) => text(value.toLocaleString("en-US"), "middle", x(value), bottom + 17)),
+        text(spec.xLabel, "middle", (left + right) / 2, height - 6), text(spec.yLabel, "start", 2, 12));
+      if (spec.band) {
+        axes.append(s("rect", { x: left, width: right - left, y: y(spec.band.to), height: bottom - y(spec.band.to), fill: `url(#${ids.hatch})` }),
+          s("path", { class: "sm-edge", d: `M${left},${y(spec.band.to)}H${right}` }),
+          s("text", { class: "sm-halo", x: left + 8, y: bottom - 7 }, spec.band.label));
+      }
+      svg.setAttribute("width", width);
+      svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    }
+
+    const parts = [];
+    for (const { points, dots, class: kind } of spec.lines) {
+      if (points.length) parts.push(s("path", { class: "sm-line " + kind, d: "M" + points.map(at).join("L") }));
+      if (dots) parts.push(s("path", { class: "sm-dots " + kind, d: points.map((point) => `M${at(point)}h0`).join("") }));
+    }
+    for (const mark of spec.marks) {
+      const across = x(mark.at[0]), down = y(mark.at[1]);
+      const shape = { class: "sm-mark " + mark.class, transform: `translate(${at(mark.at)})` };
+      // A label below hugs the side on which its curve falls away, and stays out of the line.
+      const side = mark.below || (across < left + 70 ? "start" : across > right - 70 ? "end" : "middle");
+      const lift = mark.below ? Math.min(21, bottom - down - 4) : -11;
+      parts.push(mark.diamond ? s("path", { ...shape, d: "M0,-7L7,0L0,7L-7,0Z" }) : s("circle", { ...shape, r: 6 }),
+        s("text", { class: "sm-halo sm-strong", x: across, y: down + lift, "text-anchor": side }, mark.label));
+    }
+    title.textContent = spec.title;
+    curves.replaceChildren(...parts);
+  }
+
+  // Asking for the width in every draw would make the browser lay the page out twice.
+  const observer = new ResizeObserver(([box]) => {
+    width = Math.round(box.contentRect.width) || width;
+    if (last) draw(last);
+  });
+  observer.observe(node);
+  return { node, draw, stop: () => observer.disconnect() };
+}
+
+/* Round numbers from 0 to at least `top`, at most six of them. */
+function ticks(top) {
+  const step = [0.25, 0.5, 1, 2, 3, 5, 10, 20, 50, 100].find((size) => top / size <= 6) || top / 5;
+  return Array.from({ length: Math.ceil(top / step - 1e-9) + 1 }, (_, index) => index * step);
+}

@@ -1,0 +1,76 @@
+/* Parts of the speedup explorer that stand on their own: its curve, the formula with numbers in it,
+ * what memory says, and the link that restores a setting. */
+
+function problem(name, value) {
+  const options = { machine: DATA.machines, model: DATA.models }[name];
+  if (!options) return refusal(DATA.ranges[name], name, value);
+  return Object.hasOwn(options, value) ? null : `${name} must be one of ${Object.keys(options).join(", ")}, got ${value}`;
+}
+
+function drawCurve(figure, { K }, { lengths, speedups, free, best, differs }, title) {
+  const highest = Math.max(...speedups, ...(differs ? free : []), 1.5);
+  const yTicks = ticks(highest * 1.08);
+  const label = (length) => `K = ${length}: ${times(speedups[length])}`;
+  const marks = K === best ? [{ at: [K, speedups[K]], class: "sm-best", diamond: true, label: label(K) + ", the best" }]
+    : [{ at: [best, speedups[best]], class: "sm-best", diamond: true, label: `best ${label(best)}` },
+      { at: [K, speedups[K]], class: "sm-full", label: label(K), below: K < best ? "start" : K < 4 ? "middle" : "end" }];
+  figure.draw({
+    x: [0, lengths.at(-1)], xTicks: lengths, xLabel: "draft length K", y: [0, yTicks.at(-1)], yTicks,
+    yText: (value) => plain(value) + "×", yLabel: "speedup", band: { to: 1, label: SLOW }, marks, title,
+    lines: [
+      ...(differs ? [{ class: "sm-free", points: lengths.map((length) => [length, free[length]]) }] : []),
+      { class: "sm-full", dots: true, points: lengths.map((length) => [length, speedups[length]]) },
+    ],
+  });
+}
+
+function explain(terms, { alpha, c, K, batch }, { E, r, v, S, best, speedups, lengths, breakEven, step, check }) {
+  const a = plain(alpha), sup = (power) => h("sup", {}, power);
+  const put = (key, ...parts) => terms[key].replaceChildren(...parts);
+  const edge = best === lengths.at(-1) ? `; the search ends at ${best}` : "";
+  const milliseconds = (time) => plain(time * 1e3, 3) + " ms";
+  if (alpha === 1) put("E", `E = K + 1 = ${fixed(E)}: every guess is right`);
+  else put("E", "E = (1 − α", sup("K+1"), ")/(1 − α) = (1 − ", a, sup(String(K + 1)), `)/(1 − ${a}) = ${fixed(E, 3)}`);
+  if (K === 0) put("v", "v = 1: nothing is checked");
+  else put("v", `v = ${plural(K + 1, "position")} ÷ 1 position = ${milliseconds(check.time)} ÷ ${milliseconds(step.time)} = ${fixed(v, 3)}`);
+  put("r", `r = K c + v = ${K} × ${plain(c)} + ${fixed(v, 3)} = ${fixed(r, 3)} plain steps`);
+  put("S", `E ÷ r = ${fixed(E, 3)} ÷ ${fixed(r, 3)} = `, h("strong", {}, times(S)));
+  put("best", best === 0 ? "0: plain decoding, no draft pays" : `${best}, at ${times(speedups[best])}${edge}`);
+  put("even", K === 0 ? "no draft, no break-even" : Number.isNaN(breakEven) ? `none: even α = 1 loses at K = ${K}`
+    : `α = ${plain(breakEven, 3)} at this c${batch > 1 ? ", K and batch" : " and K"}`);
+}
+
+function memoryWords({ batch }, { device, shape, step }) {
+  const gigabytes = (bytes) => `${plain(bytes / 1e9, 3)} GB`;
+  const load = `${gigabytes(step.weights)} of weights and ${gigabytes(step.cache)} of cache on ${gigabytes(device.memory)}`;
+  if (step.fits) return [`${shape.name} fits: ${load}. Plain steps at batch ${batch} are limited by ${step.computing ? "arithmetic" : "memory reads"}.`];
+  const needed = step.weights > device.memory ? `${gigabytes(step.weights)} of weights on ${gigabytes(device.memory)}` : load;
+  return [h("strong", {}, "Does not fit: "), `${needed}. The times are what it would take if it did.`];
+}
+
+function copy(link, say) {
+  const done = () => say("Link copied.");
+  if (navigator.clipboard) navigator.clipboard.writeText(link.href).then(done, () => say("The address bar now holds the link."));
+}
+
+/* Applies "#explorer?alpha=0.8&K=4" now and whenever the address changes. `react` gets the allowed
+ * values and the refusals, and says whether anything changed. */
+function followLinks(anchor, el, react) {
+  function follow(event) {
+    const [name, query] = location.hash.slice(1).split("?");
+    if (name !== anchor || query === undefined) return;
+    const values = {}, refused = [];
+    for (const [key, text] of new URLSearchParams(query)) {
+      if (!SETTINGS.includes(key)) { refused.push(`there is no setting “${key}”`); continue; }
+      const value = DATA.ranges[key] ? (text.trim() === "" ? "" : Number(text)) : text;
+      const wrong = problem(key, value);
+      if (wrong) refused.push(Number.isNaN(value) ? wrong.replace("NaN", text) : wrong);
+      else values[key] = value;
+    }
+    // Copying a link changes the address too, and must not make the page jump.
+    if (react(values, refused) || !event) requestAnimationFrame(() => el.scrollIntoView({ block: "start" }));
+  }
+  follow();
+  addEventListener("hashchange", follow);
+  return () => removeEventListener("hashchange", follow);
+}

@@ -1,0 +1,60 @@
+/* Rounds of drafting and checking without any page: a junior whose guesses are right or wrong by a
+ * seeded coin, a recording that is played back, and the tally of either. A round is
+ * {drafted: [words], accepted: how many stand, next: the editor's own word}. */
+
+/* mulberry32 by Tommy Ettinger (public domain): 32 bits of state, uniform numbers in [0, 1). */
+function mulberry32(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/* Endless rounds over `passage`, pairs "the editor's word/a wrong guess". Every guess is right with
+ * probability alpha, independently of the others: the assumption behind the formula. */
+function simulation(passage, alpha, K, seed) {
+  const words = passage.split(" ").map((pair) => pair.split("/"));
+  const coin = mulberry32(seed);
+  let position = 0;
+  const word = (offset) => words[(position + offset) % words.length];
+  return () => {
+    const right = Array.from({ length: K }, () => coin() < alpha);
+    const wrong = right.indexOf(false);
+    const accepted = wrong < 0 ? K : wrong;
+    const round = { drafted: right.map((good, offset) => word(offset)[good ? 0 : 1]), accepted, next: word(accepted)[0] };
+    position += accepted + 1;
+    return round;
+  };
+}
+
+function recording(rounds) {
+  let index = 0;
+  return () => rounds[index++] || null;
+}
+
+/* Counts finished rounds; `means[n]` is the mean number of words a round after n + 1 rounds. */
+function tally() {
+  const self = { rounds: 0, words: 0, means: [], history: [] };
+  self.add = (round) => {
+    self.rounds += 1;
+    self.words += round.accepted + 1;
+    self.means.push(self.words / self.rounds);
+    self.history = [...self.history.slice(-4), round];
+  };
+  return self;
+}
+
+const full = (round) => round.accepted === round.drafted.length;
+
+/* A token in running text: white space alone would be invisible. */
+const quoted = (token) => `“${token.trim() || token.replace(/\n/g, "⏎").replace(/\s/g, "␣")}”`;
+
+function told(round) {
+  const { drafted, accepted, next } = round;
+  if (!drafted.length) return `drafted nothing, wrote ${quoted(next)}`;
+  const ending = full(round) ? `bonus ${quoted(next)}` : `${quoted(drafted[accepted])} → ${quoted(next)}`;
+  return `drafted ${drafted.length}, accepted ${accepted}, ${ending}`;
+}

@@ -1,0 +1,364 @@
+"""The Python side of the widgets: settings, outputs, fallbacks, and the assembled files."""
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from importlib import resources
+
+import numpy as np
+import pytest
+import traitlets
+
+from specmini import catalog, palette, roofline, theory
+from specmini.widgets import PageWidget, RoundPlayer, SpeedupExplorer, assemble, passage
+from specmini.widgets.page import MIME
+from specmini.widgets.player import FALLBACK_ROUNDS
+from specmini.widgets.settings import RANGES, Number
+
+KIB = 1024
+ROUNDS = [
+    {"drafted": [" the", " cat"], "accepted": 1, "next": " dog"},
+    {"drafted": [" <b>"], "accepted": 1, "next": "\n"},
+    {"drafted": [], "accepted": 0, "next": " end"},
+]
+
+
+class Cells(HTMLParser):
+    """The text of every table cell of a fragment, and the tags that were left open."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.cells, self.text = [], [], ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        if tag == "td":
+            self.cells.append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+        if "td" in self.open:
+            self.cells[-1] += data
+
+
+def output(widget):
+    data, _ = widget._repr_mimebundle_()
+    return data
+
+
+# --- settings ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("alpha", 1.5, "alpha must be a number in [0, 1], got 1.5"),
+        ("alpha", float("nan"), "alpha must be a number in [0, 1], got nan"),
+        ("alpha", True, "alpha must be a number in [0, 1], got True"),
+        ("alpha", "0.5", "alpha must be a number in [0, 1], got '0.5'"),
+        ("c", -0.01, "c must be a number in [0, 1], got -0.01"),
+        ("c", None, "c must be a number in [0, 1], got None"),
+        ("K", 4.5, "K must be a whole number in [0, 16], got 4.5"),
+        ("K", 17, "K must be a whole number in [0, 16], got 17"),
+        ("batch", 0, "batch must be a whole number in [1, 512], got 0"),
+        ("context", -1, "context must be a whole number in [0, 131072], got -1"),
+        ("machine", "h1000", "machine must be one of a100, h100"),
+        ("model", None, "model must be one of llama-3.2-1b"),
+        ("controls", ["alpha", "machine"], "controls must be some of alpha, c, K, batch, got"),
+    ],
+)
+def test_a_refused_setting_says_why_and_changes_nothing(name, value, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        SpeedupExplorer(**{name: value})
+    widget = SpeedupExplorer()
+    before = widget.page_state()
+    with pytest.raises(traitlets.TraitError, match=re.escape(sentence)):
+        setattr(widget, name, value)
+    assert widget.page_state() == before
+
+
+def test_numbers_lose_what_a_slider_added():
+    widget = SpeedupExplorer(alpha=0.8700000000000001, K=4.0, c=np.float64(0.1), batch=np.int64(8))
+    assert (widget.alpha, widget.K, widget.c, widget.batch) == (0.87, 4, 0.1, 8)
+    assert isinstance(widget.K, int)
+    json.dumps(widget.page_state())
+
+
+def test_a_refused_change_from_the_front_end_is_rolled_back():
+    widget = SpeedupExplorer(alpha=0.8)
+    with pytest.raises(traitlets.TraitError):
+        widget.set_state({"alpha": 2.0})
+    assert widget.alpha == 0.8
+    widget.set_state({"alpha": 0.8100000000000001})
+    assert widget.alpha == 0.81
+
+
+def test_settings_are_observed_and_linked():
+    first, second, seen = SpeedupExplorer(), SpeedupExplorer(alpha=0.3), []
+    first.observe(lambda change: seen.append(change["new"]), "alpha")
+    traitlets.link((second, "alpha"), (first, "alpha"))
+    second.alpha = 0.55
+    assert seen == [0.3, 0.55]
+
+
+# --- what the explorer computes ------------------------------------------------------------------
+
+
+def test_the_explorer_uses_the_roofline_and_the_theory():
+    widget = SpeedupExplorer(alpha=0.7, c=0.05, K=6, batch=200, machine="a100", context=4000)
+    machine, model = catalog.machine("a100"), catalog.model("llama-3.1-8b")
+    verify = roofline.verify_cost(machine, model, 200, 6, 4000)
+    assert verify > 1.5
+    assert widget.verify_cost == verify
+    assert widget.tokens_per_round == theory.tokens_per_round(0.7, 6)
+    assert widget.round_cost == theory.round_cost(0.05, 6, verify)
+    assert widget.speedup == theory.speedup(0.7, 0.05, 6, verify)
+    speedups = [
+        theory.speedup(0.7, 0.05, k, roofline.verify_cost(machine, model, 200, k, 4000))
+        for k in range(17)
+    ]
+    assert widget.best_draft_length == int(np.argmax(speedups))
+
+
+def test_the_number_to_know():
+    widget = SpeedupExplorer(alpha=0.8, c=0.1, K=4, batch=1)
+    assert widget.tokens_per_round == pytest.approx(3.3616, abs=1e-12)
+    # 2.4011 when checking is free; reading the cache of five positions costs a little.
+    assert widget.speedup == pytest.approx(2.4011, abs=5e-4)
+
+
+@pytest.mark.parametrize(("alpha", "c", "best"), [(0.0, 0.0, 0), (0.0, 0.3, 0), (1.0, 0.0, 16)])
+def test_the_ends_of_the_ranges(alpha, c, best):
+    widget = SpeedupExplorer(alpha=alpha, c=c)
+    assert widget.best_draft_length == best
+    widget.K = 0
+    assert widget.speedup == 1.0
+
+
+# --- what a notebook stores ----------------------------------------------------------------------
+
+
+def test_outputs_are_the_same_in_every_run():
+    for make in (SpeedupExplorer, RoundPlayer, lambda: RoundPlayer(rounds=ROUNDS, title="t")):
+        first, second = output(make()), output(make())
+        assert first.keys() == second.keys()
+        for mime in ("text/plain", MIME):
+            assert json.dumps(first[mime]) == json.dumps(second[mime])
+        assert set(first[MIME]) == {"widget", "key", "state", "fallback"}
+
+
+def test_reprs_are_short_and_stable():
+    assert repr(SpeedupExplorer()) == "SpeedupExplorer(alpha=0.8, c=0.1, K=4, batch=1)"
+    assert output(SpeedupExplorer())["text/plain"] == repr(SpeedupExplorer())
+    elsewhere = SpeedupExplorer(K=2, machine="a100", context=0)
+    assert repr(elsewhere) == (
+        "SpeedupExplorer(alpha=0.8, c=0.1, K=2, batch=1, machine='a100', context=0)"
+    )
+    assert repr(RoundPlayer(seed=7)) == "RoundPlayer(alpha=0.8, K=4, seed=7)"
+    assert repr(RoundPlayer(rounds=ROUNDS)) == "RoundPlayer(3 recorded rounds)"
+
+
+def test_the_page_gets_every_setting_and_nothing_else():
+    state = output(SpeedupExplorer(alpha=0.6))[MIME]["state"]
+    assert state == {
+        "alpha": 0.6,
+        "c": 0.1,
+        "K": 4,
+        "batch": 1,
+        "machine": "h100",
+        "model": "llama-3.1-8b",
+        "context": 1024,
+        "controls": ["alpha", "c", "K", "batch"],
+    }
+    assert set(output(RoundPlayer())[MIME]["state"]) == {"alpha", "K", "seed", "rounds", "title"}
+
+
+def test_keys_tell_settings_apart():
+    keys = {SpeedupExplorer(K=k).page_key() for k in range(17)} | {RoundPlayer().page_key()}
+    assert len(keys) == 18
+
+
+def test_a_widget_of_its_own_needs_a_fallback():
+    class Bare(PageWidget):
+        script_name = "player"
+        alpha = Number("alpha", 0.5)
+
+    with pytest.raises(NotImplementedError):
+        Bare()._repr_mimebundle_()
+
+
+# --- fallbacks -----------------------------------------------------------------------------------
+
+
+def test_the_explorer_falls_back_to_a_table():
+    widget = SpeedupExplorer(alpha=0.6, c=0.2, K=8, batch=64)
+    page = Cells(widget.fallback_html())
+    assert not page.open
+    rows = [page.cells[start : start + 4] for start in range(0, len(page.cells), 4)]
+    at_8 = next(row for row in rows if row[0] == "8")
+    assert at_8 == [
+        "8",
+        f"{widget.tokens_per_round:.2f}",
+        f"{widget.round_cost:.2f}",
+        f"{widget.speedup:.2f}×",
+    ]
+    for said in ("α = 0.6", "c = 0.2", "batch 64", "NVIDIA H100", f"{widget.best_draft_length}"):
+        assert said in page.text
+
+
+def test_the_player_falls_back_to_worked_rounds():
+    page = Cells(RoundPlayer(alpha=0.5).fallback_html())
+    assert not page.open
+    assert page.cells[:5] == ["1", "An editor keeps a", "2 of 4", "owns", "3"]
+    for length in (1, 2, 4, 8):
+        assert f"{theory.tokens_per_round(0.5, length):.2f} with K = {length}" in page.text
+
+
+def test_a_recording_falls_back_to_its_first_rounds():
+    player = RoundPlayer(rounds=ROUNDS * 10, title="A <real> pair")
+    html = player.fallback_html()
+    page = Cells(html)
+    assert len(page.cells) == 5 * FALLBACK_ROUNDS
+    assert "<real>" not in html
+    assert "<b>" not in html
+    assert player.expected_tokens_per_round == pytest.approx(5 / 3)
+    assert "30 rounds and 1.67 tokens per round" in page.text
+
+
+# --- recordings ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        ("x", "rounds[1] must be a dict with the keys drafted, accepted and next"),
+        ({"drafted": [], "accepted": 0}, "rounds[1] must be a dict with the keys"),
+        ({"drafted": "ab", "accepted": 0, "next": "x"}, "rounds[1]['drafted'] must be a list"),
+        ({"drafted": ["a"], "accepted": 2, "next": "x"}, "must be a whole number in [0, 1], got 2"),
+        ({"drafted": ["a"], "accepted": True, "next": "x"}, "in [0, 1], got True"),
+        ({"drafted": ["a"], "accepted": 1, "next": None}, "rounds[1]['next'] must be a string"),
+    ],
+)
+def test_a_malformed_round_is_refused(entry, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        RoundPlayer(rounds=[ROUNDS[0], entry])
+
+
+def test_a_recording_is_copied():
+    mine = [{"drafted": ["a"], "accepted": 1, "next": "b"}]
+    player = RoundPlayer(rounds=mine)
+    mine[0]["drafted"].append("c")
+    assert player.rounds == [{"drafted": ["a"], "accepted": 1, "next": "b"}]
+
+
+# --- the passage ---------------------------------------------------------------------------------
+
+
+def test_every_word_of_the_passage_has_a_different_guess():
+    pairs = [pair.split("/") for pair in passage.text().split()]
+    assert 140 <= len(pairs) <= 180
+    for pair in pairs:
+        assert len(pair) == 2
+        word, guess = pair
+        assert word.lower() != guess.lower()
+        assert word[0].isupper() == guess[0].isupper()
+        assert re.sub(r"\w", "", word) == re.sub(r"\w", "", guess)  # the same punctuation
+
+
+def test_the_worked_rounds_are_rounds_over_the_passage():
+    pairs = [pair.split("/") for pair in passage.text().split()]
+    position = 0
+    for entry in passage.examples():
+        accepted = entry["accepted"]
+        for offset, word in enumerate(entry["drafted"]):
+            assert word == pairs[position + offset][offset == accepted]
+        assert entry["next"] == pairs[position + accepted][0]
+        position += accepted + 1
+    assert RoundPlayer(rounds=passage.examples()).expected_tokens_per_round == 3.0
+
+
+# --- the assembled files -------------------------------------------------------------------------
+
+
+def test_the_files_stay_small():
+    script, style = assemble.javascript().encode(), assemble.stylesheet().encode()
+    assert len(script) <= 40 * KIB
+    assert len(gzip.compress(script, 9, mtime=0)) <= 14 * KIB
+    assert len(style) <= 10 * KIB
+
+
+def test_the_files_ask_nobody_for_anything():
+    for text in (assemble.javascript(), assemble.stylesheet()):
+        hosts = set(re.findall(r"https?://[^\s\"'`)]+", text))
+        assert hosts <= {"http://www.w3.org/2000/svg"}  # a name, never fetched
+        assert not re.search(r"@import|\bimport\(|\bfetch\(|XMLHttpRequest|\beval\(", text)
+
+
+def test_the_script_is_classic_and_the_module_ends_in_its_export():
+    script = assemble.javascript()
+    assert script.startswith("var specmini = (function () {\n")
+    assert not re.search(r"(?m)^\s*(import|export)\b", script)
+    assert assemble.module("player") == script + '\nexport default specmini.esm("player");\n'
+    assert SpeedupExplorer._esm == assemble.module("explorer")
+    with pytest.raises(ValueError, match="widget must be one of explorer, player, got 'x'"):
+        assemble.module("x")
+
+
+def test_sources_survive_assembly():
+    """Assembly strips lines, which must not reach into a string that spans several."""
+    sources = resources.files("specmini.widgets").joinpath("src")
+    listed = {f"{name}.js" for name in assemble.SCRIPTS}
+    listed |= {f"{name}.css" for name in assemble.STYLES}
+    present = {file.name for file in sources.iterdir() if file.name.endswith((".js", ".css"))}
+    assert listed == present
+    for name in listed:
+        text = sources.joinpath(name).read_text("utf-8")
+        assert text.startswith("/* ")  # says what it is for
+        assert len(text.splitlines()) <= 250
+        if name.endswith(".js"):
+            assert all(line.count("`") % 2 == 0 for line in text.splitlines())
+
+
+def test_the_style_sheet_knows_no_color_but_the_palette():
+    variables, rules = palette.css_variables(), assemble.stylesheet()
+    assert rules.startswith(variables)
+    rules = rules.removeprefix(variables)
+    assert not re.search(r"#[0-9a-fA-F]{3,8}\b|\brgb|\bhsl", rules)
+    used = set(re.findall(r"var\((--sm-[a-z]+)", rules))
+    assert used <= {palette.css_variable(role) for role in palette.ROLES}
+
+
+def test_text_on_a_widget_is_readable():
+    def luminance(color):
+        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for mode in ("light", "dark"):
+        ground = luminance(getattr(palette.ROLES["surface"], mode))
+        for role in ("ink", "muted", "draft", "target", "accepted", "rejected", "recovered"):
+            light = luminance(getattr(palette.ROLES[role], mode))
+            contrast = (max(light, ground) + 0.05) / (min(light, ground) + 0.05)
+            assert contrast >= 4.5, (mode, role, contrast)
+
+
+def test_the_script_carries_the_catalog_and_the_ranges():
+    data = assemble.data()
+    assert list(data["machines"]["rows"]) == list(catalog.machines())
+    assert list(data["models"]["rows"]) == list(catalog.models())
+    assert set(data["ranges"]) == set(RANGES)
+
+
+def test_the_paper_wing_does_not_import_the_widgets():
+    code = (
+        "import sys, specmini, specmini.theory, specmini.catalog\n"
+        "assert not {'anywidget', 'ipywidgets', 'specmini.widgets'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
