@@ -1,6 +1,7 @@
 """The two commands, the pins and the package keep what the README promises."""
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -103,9 +104,13 @@ def test_paper_wing_imports_numpy_and_nothing_heavier(module):
 
 
 def test_wheel_carries_its_data_and_works_alone(tmp_path):
+    source = tmp_path / "source"  # building leaves files behind; the checkout stays clean
+    shutil.copytree(ROOT / "specmini", source / "specmini")
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, source)
     subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
-         "--disable-pip-version-check", "--wheel-dir", tmp_path, ROOT],
+         "--disable-pip-version-check", "--wheel-dir", tmp_path, source],
         check=True, capture_output=True,
     )  # fmt: skip
     [wheel] = tmp_path.glob("specmini-*.whl")
