@@ -275,8 +275,8 @@ def _one_length(draft_length: ArrayLike) -> int:
 
 def _missing(entry: Metric, needed: str) -> NoReturn:
     raise ValueError(
-        f"{entry.tool} {entry.metric!r} is {entry.definition}; tokens per round do not follow "
-        f"from it without {needed}, got None"
+        f"{needed} must be given to turn {entry.tool} {entry.metric!r} into tokens per round, got "
+        f"None; the metric is {entry.definition}"
     )
 
 

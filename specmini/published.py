@@ -62,12 +62,14 @@ class PositionRow:
         target: the target model.
         draft: the draft model or head.
         survival: share of rounds in which the first i drafts were all accepted, i = 1..K.
+        concurrency: requests in flight.
         log: path of the log in the repository that ``benchmark_log_source`` names.
     """
 
     target: str
     draft: str
     survival: tuple[float, ...]
+    concurrency: int
     log: str
 
     @property
@@ -88,20 +90,31 @@ class Sweep:
     Attributes:
         target: the target model.
         draft: the draft model.
-        cost_ratio: c, time of the draft's step alone over time of a plain step.
+        plain_ms: milliseconds per token without speculation.
+        draft_step_ms: milliseconds of one draft step, timed in a run of its own.
         draft_length: K of each run, shape (n,).
         tokens_per_round: E, measured, shape (n,).
         speedup: measured, plain over speculative time per token, shape (n,).
+        first_position: acceptance of the first draft in each run, shape (n,).
+        longest_survival: unconditional acceptance by position at the largest K, shape (K,).
         log: path of the log in the repository that ``benchmark_log_source`` names.
     """
 
     target: str
     draft: str
-    cost_ratio: float
+    plain_ms: float
+    draft_step_ms: float
     draft_length: tuple[int, ...]
     tokens_per_round: tuple[float, ...]
     speedup: tuple[float, ...]
+    first_position: tuple[float, ...]
+    longest_survival: tuple[float, ...]
     log: str
+
+    @property
+    def cost_ratio(self) -> float:
+        """c, time of a draft step over time of a plain step."""
+        return self.draft_step_ms / self.plain_ms
 
 
 def leviathan_table_1() -> list[FreeDraftRow]:
@@ -134,10 +147,9 @@ def draft_length_sweep() -> Sweep:
 
     Source: ``benchmark_log_source``.
     """
-    row = dict(_table("benchmark_logs")["sweep"])
-    cost_ratio = row.pop("draft_step_ms") / row.pop("plain_ms")
+    row = _table("benchmark_logs")["sweep"]
     lists = {name: tuple(value) for name, value in row.items() if isinstance(value, list)}
-    return Sweep(**{**row, **lists}, cost_ratio=cost_ratio)
+    return Sweep(**{**row, **lists})
 
 
 def benchmark_log_source() -> str:

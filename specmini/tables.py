@@ -66,7 +66,6 @@ class Table:
             align = ' class="num"' if numeric else ""
             return f"<{tag}{scope}{align}>{escape(text)}</{tag}>"
 
-        caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
         head = "".join(
             cell("th", heading, numeric, ' scope="col"')
             for heading, numeric in zip(self.headings, self._numeric, strict=True)
@@ -75,9 +74,12 @@ class Table:
             "<tr>" + "".join(map(cell, ["td"] * len(row), row, self._numeric)) + "</tr>"
             for row in self.rows
         )
-        # Wide tables scroll inside their own box on a phone; tabindex lets the keyboard do it.
+        # On a phone a wide table scrolls inside its own box, without its caption; tabindex lets
+        # the keyboard scroll it.
+        name = escape(self.caption or "Table")
+        caption = f'<div class="caption">{name}</div>' if self.caption else ""
         return (
-            f'<div class="specmini-table" role="region" tabindex="0" '
-            f'aria-label="{escape(self.caption or "Table")}"><table>{caption}'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+            f'<div class="specmini-table">{caption}<div role="region" tabindex="0" '
+            f'aria-label="{name}"><table aria-label="{name}">'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
         )

@@ -170,7 +170,8 @@ def speedup_bound(acceptance_rate: ArrayLike, verify_cost: ArrayLike = 1.0) -> N
         verify_cost: v in (0, inf), any shape that broadcasts.
 
     Returns:
-        No draft length and no cost ratio gives more. ``inf`` for alpha = 1.
+        No draft length K >= 1 and no cost ratio gives more, for a chain of drafts checked token by
+        token; with v > 1 plain decoding may. ``inf`` for alpha = 1.
 
     Raises:
         ValueError: an argument is out of range or the shapes do not broadcast.
@@ -198,8 +199,9 @@ def oracle_speedup(
         verify_cost: v in (0, inf), the same for every K, any shape that broadcasts.
 
     Returns:
-        Ratio. For c <= v no fixed K does better; for c > v this oracle drafts tokens that are
-        dearer than checking, and may lose to a shorter draft. ``inf`` for alpha = 1 and c = 0.
+        Ratio. With v = 1 and c <= 1 no rule for choosing K does better. With v > 1 plain decoding
+        may, since it pays no check; with c > v this oracle drafts tokens that cost more than
+        checking them. ``inf`` for alpha = 1 and c = 0.
 
     Raises:
         ValueError: an argument is out of range or the shapes do not broadcast.

@@ -212,7 +212,7 @@ def test_early_stop_leaves_alpha_unknown_and_says_why() -> None:
 
 
 def test_length_alone_leaves_share_and_alpha_unknown() -> None:
-    result = conversions.convert("TensorRT-LLM", "[AR]", 1.81)
+    result = conversions.convert("TensorRT-LLM", "[AR], 2025", 1.81)
     assert result.tokens_per_round == 1.81
     assert result.draft_length is None
     assert set(result.unknown) == {"accepted_share", "acceptance_rate", "conditional_rates"}
@@ -273,10 +273,10 @@ def test_rounding_does_not_refuse_what_is_possible() -> None:
         (("vLLM", 3, 0.5), r"metric of vLLM must be one of .* got 3"),
         (
             ("vLLM", "draft acceptance rate", 0.6),
-            r"do not follow from it without draft_length .*drafted_per_round, got None",
+            r"draft_length or, .*drafted_per_round must be given .*, got None; the metric is accepted",
         ),
-        (("MoESD", "sigma", 0.6), r"without draft_length, got None"),
-        (("Leviathan", "alpha", 0.6), r"without draft_length, got None"),
+        (("MoESD", "sigma", 0.6), r"draft_length must be given .*, got None"),
+        (("Leviathan", "alpha", 0.6), r"draft_length must be given .*, got None"),
         (("vLLM", "draft acceptance rate", 60, 4), r"value must be in \[0\.0, 1\.0\].*got 60\.0"),
         (("MoESD", "sigma", 0.1, 4), r"value must be in \[0\.2, 1\.0\].*got 0\.1"),
         (("any", "share of output drafted", 1.0), r"value must be in \[0\.0, 0\.99.*got 1\.0"),

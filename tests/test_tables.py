@@ -12,7 +12,8 @@ def test_text_form_aligns_numbers_right_and_words_left():
 
 def test_html_has_caption_scopes_and_escapes():
     html = Table({"a<b": ["<x>"], "n": [1]}, caption="A & B")._repr_html_()
-    assert "<caption>A &amp; B</caption>" in html
+    assert '<div class="caption">A &amp; B</div>' in html
+    assert '<table aria-label="A &amp; B">' in html
     assert '<th scope="col">a&lt;b</th>' in html
     assert '<td>&lt;x&gt;</td><td class="num">1</td>' in html
 

@@ -15,8 +15,8 @@ class Schedule:
     Attributes:
         label: what stands beside the row.
         drafts: words the junior drafts before each check; 0 for plain writing.
-        draft_cost: time of one drafted word, in editor readings.
-        check_cost: time of one check, in editor readings.
+        draft_cost: time of one drafted word, in plain steps.
+        check_cost: time of one check, in plain steps.
         words: words gained by each round, in order.
     """
 
@@ -28,12 +28,12 @@ class Schedule:
 
     @property
     def round_time(self) -> float:
-        """Time of one round, in editor readings."""
+        """Time of one round, in plain steps."""
         return self.drafts * self.draft_cost + self.check_cost
 
     @property
     def total_time(self) -> float:
-        """Time until the last word stands, in editor readings."""
+        """Time until the last word stands, in plain steps."""
         return len(self.words) * self.round_time
 
 
@@ -60,10 +60,10 @@ def timelines(schedules: Sequence[Schedule]) -> ThemedFigure:
         axes.spines["left"].set_visible(False)
         axes.grid(visible=False)
         axes.axvline(schedules[0].total_time, color=COLOR["muted"], linestyle=":", linewidth=1.2)
-        axes.set_xlabel("time (1 = one reading of the shelf)")
+        axes.set_xlabel("time (plain steps: what the editor needs for a word)")
     description = "Time to write the same words. " + " ".join(
-        f"{schedule.label}: {len(schedule.words)} rounds of {schedule.round_time:.1f} readings, "
-        f"{schedule.total_time:.1f} in all."
+        f"{schedule.label}: {len(schedule.words)} rounds of {schedule.round_time:.4g} plain steps, "
+        f"{schedule.total_time:.4g} in all."
         for schedule in schedules
     )
     return ThemedFigure("timelines", claim, description, figure)
@@ -83,4 +83,4 @@ def _draw_schedule(axes: Axes, row: int, schedule: Schedule) -> None:
         # Above the block rather than in it: text must read on the page in both modes.
         axes.text(start - schedule.check_cost / 2, row + 0.21, f"+{gained}", ha="center", va="top",
                   fontsize=9.5, color=COLOR["ink"])  # fmt: skip
-    axes.text(start + 0.15, row, f"{schedule.total_time:.1f}", va="center", fontweight="bold")
+    axes.text(start + 0.15, row, f"{schedule.total_time:.4g}", va="center", fontweight="bold")

@@ -28,7 +28,7 @@ function explain(terms, { alpha, c, K, batch }, { E, r, v, S, best, speedups, le
   const a = plain(alpha), sup = (power) => h("sup", {}, power);
   const put = (key, ...parts) => terms[key].replaceChildren(...parts);
   const edge = best === lengths.at(-1) ? `; the search ends at ${best}` : "";
-  const milliseconds = (time) => plain(time * 1e3, 3) + " ms";
+  const milliseconds = (time) => plain(time * 1e3, 5) + " ms";
   if (alpha === 1) put("E", `E = K + 1 = ${fixed(E)}: every guess is right`);
   else put("E", "E = (1 − α", sup("K+1"), ")/(1 − α) = (1 − ", a, sup(String(K + 1)), `)/(1 − ${a}) = ${fixed(E, 3)}`);
   if (K === 0) put("v", "v = 1: nothing is checked");
