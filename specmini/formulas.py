@@ -219,7 +219,13 @@ def _link_style_sheet(
         app.add_css_file(STYLE_SHEET)
         # Asked for early, the font is there when the text is first drawn: nothing moves later.
         url = context["pathto"](f"_static/{FONT}", resource=True)
-        preload = f'<link rel="preload" as="font" type="font/woff" href="{url}" crossorigin>'
+        link = f'<link rel="preload" as="font" type="font/woff" href="{url}" crossorigin>'
+        # A page opened as a file loads the font from its style sheet only: browsers refuse to
+        # preload fonts there, and complain.
+        preload = (
+            '<script>if (location.protocol !== "file:") '
+            f"document.head.insertAdjacentHTML('beforeend', '{link}');</script>"
+        )
         context["metatags"] = context.get("metatags", "") + preload
 
 

@@ -43,6 +43,11 @@ UNUSED_TAGS = re.compile(
 )
 
 
+# The theme's sidebar holds the title and the search button outside any landmark.
+SIDEBAR = '<div id="pst-primary-sidebar"'
+SIDEBAR_LANDMARK = f'{SIDEBAR} role="region" aria-label="Book"'
+
+
 class PageOutputRenderer:
     """myst-nb plug-in (entry point ``myst_nb.mime_renderers``) for figures and widgets."""
 
@@ -142,7 +147,8 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
         if "_static" in page.relative_to(site).parts:
             continue
         text = page.read_text(encoding="utf-8")
-        if (lean := UNUSED_TAGS.sub("", text)) != text:
+        lean = UNUSED_TAGS.sub("", text).replace(SIDEBAR, SIDEBAR_LANDMARK)
+        if lean != text and SIDEBAR_LANDMARK not in text:
             page.write_text(lean, encoding="utf-8")
     for pattern in UNUSED_ASSETS:
         for unused in (site / "_static").glob(pattern):

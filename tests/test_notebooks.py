@@ -46,9 +46,10 @@ def test_stored_in_normal_form(path):
 
 @by_name
 def test_cells_are_short(path):
-    """A longer cell is a function waiting to be named."""
+    """A longer cell is a function waiting to be named; folded checks of answers may be longer."""
     for cell in code_cells(load(path)):
-        assert len(cell.source.splitlines()) <= 18, cell.source
+        longest = 30 if "hide-cell" in cell.metadata.get("tags", []) else 18
+        assert len(cell.source.splitlines()) <= longest, cell.source
 
 
 @by_name

@@ -1,0 +1,127 @@
+"""One browser for all tests of the site, and a fresh context for each page a test opens."""
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from browser import built_site, looks
+from browser.reader import DESK, Reader, new_tab
+
+# A page paints before its fonts and its widgets are there; on a fast machine this never shows.
+LATE_FILES = (".woff2", ".woff", "specmini.js")
+LATE_SECONDS = 0.4
+
+
+@pytest.fixture(scope="package")
+def site() -> Path:
+    if not (built_site.SITE / "index.html").exists():
+        pytest.fail(f"no site in {built_site.SITE}: {built_site.HOW_TO_BUILD}")
+    return built_site.SITE.resolve()
+
+
+@pytest.fixture(scope="package")
+def browser():
+    # Package scope, so that Playwright's event loop is gone before other tests start kernels.
+    with sync_playwright() as playwright:
+        executable = built_site.find_chromium(playwright.chromium.executable_path)
+        if executable is None and os.environ.get("CI"):
+            pytest.fail(built_site.HOW_TO_GET_A_BROWSER)
+        if executable is None:
+            pytest.skip(built_site.HOW_TO_GET_A_BROWSER)
+        browser = playwright.chromium.launch(
+            executable_path=executable, args=built_site.BROWSER_ARGUMENTS
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def server(site):
+    with built_site.Server(site) as server:
+        yield server
+
+
+@pytest.fixture(scope="package")
+def late_server(site):
+    def late(path: str) -> float:
+        return LATE_SECONDS if path.split("?")[0].endswith(LATE_FILES) else 0.0
+
+    with built_site.Server(site, late) as server:
+        yield server
+
+
+@pytest.fixture(scope="package")
+def lent_tab(browser):
+    return new_tab(browser)
+
+
+@pytest.fixture
+def reader(browser, site, server, lent_tab):
+    """A reader of the site; whatever a test does with it, nothing may fail behind its back."""
+    reader = Reader(browser, site, server.origin, lent_tab)
+    yield reader
+    reader.close()
+    if reader.complaints:
+        pytest.fail("\n".join(reader.complaints), pytrace=False)
+
+
+@pytest.fixture
+def lenient_reader(browser, site, server):
+    """A reader whose test looks at the complaints itself."""
+    reader = Reader(browser, site, server.origin)
+    yield reader
+    reader.close()
+
+
+@pytest.fixture(scope="package")
+def look(browser, site, late_server):
+    """A function of page and width: a first look at the page, taken once."""
+
+    def look_up(page: str, width: int = DESK) -> looks.Look:
+        if (page, width) not in looks.LOOKS:
+            visitor = Reader(browser, site, late_server.origin)
+            looks.LOOKS[page, width] = looks.take(visitor, page, width)
+        return looks.LOOKS[page, width]
+
+    return look_up
+
+
+def in_words(place) -> str:
+    return place if isinstance(place, str) else "-".join(map(str, place))
+
+
+def pytest_generate_tests(metafunc):
+    """Parametrize by what the site holds.
+
+    `page` is every page that can be read, `drawn_page` those with figures or widgets,
+    `folding_page` those with folded parts, `html_file` every file; `explorer` and `widget` are
+    the places where one stands.
+    """
+    values = {
+        "page": built_site.pages(),
+        "drawn_page": built_site.pages_with("specmini-figure", "data-specmini"),
+        "folding_page": built_site.pages_with("<details", "dropdown admonition"),
+        "html_file": built_site.html_files(),
+        "explorer": built_site.widgets("explorer"),
+        "widget": [
+            (kind, *place) for kind in ("explorer", "player") for place in built_site.widgets(kind)
+        ],
+    }
+    for name, found in values.items():
+        if name in metafunc.fixturenames:
+            # Without a site there is nothing to list, and the site fixture says so.
+            known = found or ["no site"]
+            metafunc.parametrize(name, known, ids=in_words)
+
+
+def pytest_terminal_summary(terminalreporter):
+    if not looks.LOOKS:
+        return
+    terminalreporter.section("pages: a first visit after gzip, layout shift")
+    for (page, width), look in sorted(looks.LOOKS.items()):
+        terminalreporter.write_line(
+            f"{page:28s}{width:6d} px{len(look.files):5d} files{look.kilobytes:8.1f} KB"
+            f"   shift {look.shift:.4f}"
+        )

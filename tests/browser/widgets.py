@@ -1,0 +1,210 @@
+"""A widget on an open page, as a reader finds it: its controls, their names, what it shows."""
+
+import re
+from collections.abc import Iterator
+
+from playwright.sync_api import Locator, Page
+
+CONTROLS = "input, select, button, summary, a[href], [tabindex='0']"
+SAID_AFTER = 700  # milliseconds; the widgets speak once the reader has stopped for less than this
+
+# Everything a reader sees but the controls' own values: those change even if nothing else does.
+EVIDENCE = """(widget) => {
+  const copy = widget.cloneNode(true);
+  copy.querySelectorAll("[role=status], input, select").forEach((node) => node.remove());
+  const drawn = [...widget.querySelectorAll("svg path, svg circle")]
+    .map((node) => node.getAttribute("d") + node.getAttribute("transform"));
+  const open = [...widget.querySelectorAll("details")].map((node) => node.open);
+  return copy.textContent + drawn.join() + open.join();
+}"""
+
+LISTEN = """(widget) => {
+  window.announced = [];
+  const live = "[role=status], [role=alert], [aria-live], output";
+  for (const node of widget.querySelectorAll(live))
+    new MutationObserver(() => announced.push(node.textContent))
+      .observe(node, { childList: true, characterData: true, subtree: true });
+}"""
+HOST = re.compile(r'<div class="specmini-host" data-specmini="\w+">.*?</script></div>', re.DOTALL)
+
+
+class Widget:
+    """One widget of a page, the `index`-th of its kind there."""
+
+    def __init__(self, tab: Page, kind: str, index: int = 0) -> None:
+        self.tab, self.kind, self.index = tab, kind, index
+        self.box = tab.locator(f"[data-specmini={kind}]").nth(index).locator(".sm")
+        self.box.wait_for()
+        self.name = f"{kind} {index + 1} on {tab.url.split('/')[-1]}"
+
+    def evidence(self) -> str:
+        """Everything it shows, as one string to compare with a later one."""
+        return self.box.evaluate(EVIDENCE)
+
+    def said(self) -> str:
+        """The last announcement for screen readers."""
+        self.tab.wait_for_timeout(SAID_AFTER)
+        return self.box.locator("[role=status]").inner_text()
+
+    def listen(self) -> None:
+        """Note from now on whatever a screen reader would be told."""
+        self.box.evaluate(LISTEN)
+
+    def heard(self) -> list[str]:
+        return self.tab.evaluate("announced")
+
+    def slider(self, label: str) -> Locator:
+        return self.box.get_by_role("slider", name=label)
+
+    def number(self, label: str) -> Locator:
+        return self.box.get_by_role("spinbutton", name=label)
+
+    def button(self, label: str) -> Locator:
+        return self.box.get_by_role("button", name=label, exact=True)
+
+    def press(self, label: str, key: str = "Enter") -> None:
+        """Press a button from the keyboard."""
+        self.button(label).focus()
+        self.tab.keyboard.press(key)
+
+    def type_number(self, label: str, text: str) -> Locator:
+        """Replace what a number field holds, key by key, and leave it with Enter."""
+        field = self.number(label)
+        field.focus()
+        self.tab.keyboard.press("Control+a")
+        self.tab.keyboard.press("Delete")
+        self.tab.keyboard.type(text)
+        self.tab.keyboard.press("Enter")
+        return field
+
+    def set(self, **values: object) -> None:
+        """Give an explorer new settings, through the address as a link would."""
+        query = "&".join(f"{name}={value}" for name, value in values.items())
+        anchor = self.box.locator("a.sm-link").get_attribute("href").split("?")[0]
+        self.tab.evaluate("(hash) => { location.hash = hash; }", f"{anchor[1:]}?{query}")
+        self.tab.wait_for_function("(hash) => location.hash === hash", arg=f"{anchor}?{query}")
+        self.tab.evaluate("() => new Promise(requestAnimationFrame)")
+
+    def setting(self) -> dict[str, str]:
+        """The settings that its link holds."""
+        query = self.box.locator("a.sm-link").get_attribute("href").split("?")[1]
+        return dict(pair.split("=") for pair in query.split("&"))
+
+    def expected_stops(self) -> list[str]:
+        """Every control a reader can use now, in the order of the page."""
+        return self.box.evaluate(
+            """(widget, what) => [...widget.querySelectorAll(what)]
+              .filter((node) => !node.disabled && node.checkVisibility())
+              .map((node, number) => (node.dataset.stop = String(number)))""",
+            CONTROLS,
+        )
+
+    def tabbed_stops(self) -> Iterator[tuple[str, str, str]]:
+        """Press Tab through the widget; yields stop number, role and accessible name of each."""
+        self.box.locator(CONTROLS).first.focus()
+        self.tab.keyboard.press("Shift+Tab")
+        client = self.tab.context.new_cdp_session(self.tab)
+        for _ in range(60):
+            self.tab.keyboard.press("Tab")
+            focused = "document.activeElement"
+            if not self.box.evaluate("(widget) => widget.contains(document.activeElement)"):
+                client.detach()
+                return
+            node = client.send("Runtime.evaluate", {"expression": focused})["result"]["objectId"]
+            query = {"objectId": node, "fetchRelatives": False}
+            (known,) = client.send("Accessibility.getPartialAXTree", query)["nodes"]
+            stop = self.tab.evaluate(f"{focused}.dataset.stop")
+            yield stop, known["role"]["value"], known.get("name", {}).get("value", "")
+        raise AssertionError(f"{self.name}: Tab never leaves")
+
+
+class Explorer(Widget):
+    """The speedup explorer."""
+
+    def __init__(self, tab: Page, index: int = 0) -> None:
+        super().__init__(tab, "explorer", index)
+
+    def terms(self) -> dict[str, str]:
+        """Label and text of each line of the formula."""
+        return self.box.locator("dl.sm-formula").evaluate(
+            """(list) => Object.fromEntries([...list.querySelectorAll("dt")]
+              .map((term) => [term.textContent, term.nextElementSibling.textContent]))"""
+        )
+
+    def verdict(self) -> str:
+        return self.box.locator(".sm-verdict").inner_text()
+
+    def result(self) -> tuple[str, dict[str, str]]:
+        return self.verdict(), self.terms()
+
+    def notice(self) -> str:
+        return self.box.locator(":scope > .sm-error").inner_text()
+
+    def marks(self) -> str:
+        return " / ".join(self.box.locator("svg .sm-strong").all_text_contents())
+
+    def table(self) -> list[list[str]]:
+        """Rows of the curve as numbers."""
+        if not self.box.locator("details").evaluate("(node) => node.open"):
+            self.box.locator("summary").click()
+        rows = self.box.locator("details tbody tr")
+        rows.first.wait_for()
+        return [row.locator("th, td").all_inner_texts() for row in rows.all()]
+
+    def curve(self) -> list[float]:
+        """Speedup at each draft length, read off the drawn line and its axis."""
+        drawn = self.box.locator("svg").evaluate(
+            """(svg) => ({
+              ticks: [...svg.querySelectorAll("text[text-anchor=end]:not(.sm-strong)")]
+                .map((text) => [parseFloat(text.textContent), Number(text.getAttribute("y")) - 4]),
+              line: svg.querySelector("path.sm-line.sm-full").getAttribute("d"),
+            })"""
+        )
+        (low, bottom), (high, top) = drawn["ticks"][0], drawn["ticks"][-1]
+        heights = [float(point.split(",")[1]) for point in drawn["line"].strip("M").split("L")]
+        return [low + (high - low) * (y - bottom) / (top - bottom) for y in heights]
+
+
+class Player(Widget):
+    """The round player."""
+
+    def __init__(self, tab: Page, index: int = 0) -> None:
+        super().__init__(tab, "player", index)
+
+    def tally(self) -> list[str]:
+        """Rounds, words, passes saved, mean so far, mean expected, as they stand there."""
+        return self.box.locator("dl.sm-tally dd").all_inner_texts()
+
+    def counts(self) -> tuple[int, int, int]:
+        rounds, words, saved = (int(text.replace(",", "")) for text in self.tally()[:3])
+        return rounds, words, saved
+
+    def words_shown(self) -> int:
+        return self.box.locator(".sm-text .sm-word").count()
+
+    def status(self) -> str:
+        return self.box.locator(".sm-status").inner_text()
+
+    def history(self) -> list[str]:
+        return self.box.locator("ol.sm-history li").all_inner_texts()
+
+
+WIDGET_CLASSES = {"explorer": Explorer, "player": Player}
+
+
+def with_first_widget_twice(html: str) -> str:
+    """A page on which the first widget stands two times, one below the other."""
+    return HOST.sub(lambda host: host.group() * 2, html, count=1)
+
+
+def last_number(text: str) -> str:
+    """The first number after the last equals sign, as it is written there."""
+    found = re.search(r"-?\d[\d,]*(?:\.\d+)?", text.replace("−", "-").split("=")[-1])
+    assert found, f"no number in {text!r}"
+    return found.group().replace(",", "")
+
+
+def shows(text: str, value: float) -> bool:
+    """Whether a number as written is `value`, rounded to the digits it has."""
+    digits = len(text.split(".")[1]) if "." in text else 0
+    return abs(float(text) - value) <= 0.5 * 10**-digits + 1e-9
