@@ -125,6 +125,13 @@ def _add_page_files(
     scripts = metadata.get("js_files", {})
     for key in [key for key in scripts if key.startswith("ipywidgets")]:
         del scripts[key]
+    if page == "search":
+        # Previews of the hits are fetched, which browsers refuse to a page opened as a file.
+        app.add_js_file(
+            None,
+            body='if (location.protocol === "file:") '
+            "DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;",
+        )
     if _has_widget(doctree):
         # Deferred scripts run in order and would wait for the theme's; this one need not.
         app.add_js_file("specmini.js", loading_method="async")

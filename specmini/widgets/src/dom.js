@@ -66,6 +66,7 @@ function change(model, values) {
  * leaves the last good one in force. `more` are further attributes of the input. */
 function entry(model, range, { name, label, step }, more) {
   const errorId = uid("error");
+  let settled = model.get(name);
   const number = h("input", {
     type: "number", class: "sm-number", min: range.low, max: range.high, step,
     inputmode: range.whole ? "numeric" : "decimal", autocomplete: "off", "aria-describedby": errorId, ...more,
@@ -89,10 +90,16 @@ function entry(model, range, { name, label, step }, more) {
       complain(null);
       change(model, { [name]: value });
     } else if (event.type === "change") {
-      // Not on "input": half a number is not a mistake yet.
-      complain(`${wrong}. Still using ${plain(model.get(name))}.`);
+      // Not on "input": half a number is not a mistake yet. On its way "1.5" was a good 1, which
+      // the reader did not mean either, so the value from before the typing comes back.
+      const text = number.value;
+      change(model, { [name]: settled });
+      number.value = text;
+      complain(`${wrong}. Still using ${plain(settled)}.`);
     }
+    if (!wrong && event.type === "change") settled = value;
   }
+  number.addEventListener("focus", () => { settled = model.get(name); });
   number.addEventListener("input", typed);
   number.addEventListener("change", typed);
   show();
