@@ -43,6 +43,12 @@ UNUSED_TAGS = re.compile(
 )
 
 
+# Loaded on every page for results while one types, which this book does not switch on; the
+# search page keeps them.
+SEARCH_TAGS = re.compile(
+    r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"></script>'
+)
+
 # What accessibility rules object to in the markup of the theme and of docutils.
 MENDED_MARKUP = {
     # The title and the search button stand outside any landmark.
@@ -161,6 +167,8 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
             continue
         text = page.read_text(encoding="utf-8")
         mended = UNUSED_TAGS.sub("", text)
+        if page.name != "search.html":
+            mended = SEARCH_TAGS.sub("", mended)
         for found, better in MENDED_MARKUP.items():
             mended = mended.replace(found, better)
         if mended != text:
