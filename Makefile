@@ -23,7 +23,8 @@ setup: $(VENV)/ready
 $(VENV)/ready: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; ok = (3, 11) <= v <= (3, 13); \
 	  ok or sys.exit("specmini needs Python 3.11, 3.12 or 3.13; $(PYTHON) is %d.%d. Try: make PYTHON=python3.12" % v)'
-	@test -x $(VENV)/bin/python || { echo "== Making the environment $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@test -x $(VENV)/bin/pip -a -f $(VENV)/bin/activate || { \
+	  echo "== Making the environment $(VENV)"; $(PYTHON) -m venv --clear $(VENV); }
 	@cat requirements.txt pyproject.toml | cmp -s - $(VENV)/installed || { \
 	  echo "== Installing the pinned packages (a few minutes the first time)"; \
 	  $(IN_VENV) python -m pip install --disable-pip-version-check --progress-bar off -r requirements.txt && \

@@ -135,9 +135,13 @@ def convert(
     if entry.kind == "alpha":
         if length is None:
             _missing(entry, "draft_length")
-        return _from_positions(
-            entry, np.repeat(checks.probability("value", value), length), None, drafted
-        )
+        rate = checks.probability("value", value)
+        if rate.ndim:
+            raise ValueError(
+                f"value must be one number for {entry.tool} {entry.metric!r}, "
+                f"got an array of shape {rate.shape}"
+            )
+        return _from_positions(entry, np.repeat(rate, length), None, drafted)
     number = checks.real("value", value)
     if number.ndim:
         raise ValueError(
@@ -192,6 +196,12 @@ def _from_positions(
         )
     drafted = _drafted(drafted, rates.size)
     if entry.kind in ("conditional", "alpha"):
+        if drafted is not None and drafted < rates.size:
+            raise ValueError(
+                f"drafted_per_round must be {rates.size} or left out for {entry.tool} "
+                f"{entry.metric!r}, got {drafted!r}: where rounds stop early, tokens per round do "
+                f"not follow from chances given that the round went on"
+            )
         tokens, conditional = tokens_per_round_by_position(rates), rates
     else:
         falling_survival("value", rates)

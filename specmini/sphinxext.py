@@ -84,8 +84,8 @@ def _raw_html(html: str, css_class: str) -> nodes.raw:
 def _mount_point(content: dict[str, Any]) -> str:
     """The element that the page's script turns into a widget; until then, the widget's fallback."""
     payload = {key: content[key] for key in ("widget", "key", "state")}
-    # A closing tag inside a string would end the script element early.
-    data = json.dumps(payload, sort_keys=True, ensure_ascii=False).replace("</", "<\\/")
+    # "</script>" or "<!--" inside a string would change where the script element ends.
+    data = json.dumps(payload, sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
     return (
         f'<div class="specmini-host" data-specmini="{content["widget"]}">{content["fallback"]}'
         f'<script type="application/json">{data}</script></div>'

@@ -378,3 +378,16 @@ def test_reports_cannot_be_changed() -> None:
         result.tokens_per_round = 3.0  # type: ignore[misc]
     with pytest.raises(TypeError):
         result.unknown["metric"] = "x"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("Leviathan", "alpha", [0.8, 0.6], 2), r"value must be one number .* shape \(2,\)"),
+        (("Leviathan", "alpha", 0.7, 4, 2.0), r"drafted_per_round must be 4 or left out.*got 2\.0"),
+        (("EAGLE", "n-alpha", [0.8, 0.6], None, 1.5), r"drafted_per_round must be 2 or left out"),
+    ],
+)
+def test_tokens_that_do_not_follow_are_refused(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        conversions.convert(*arguments)

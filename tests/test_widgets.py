@@ -362,3 +362,13 @@ def test_the_paper_wing_does_not_import_the_widgets():
         "assert not {'anywidget', 'ipywidgets', 'specmini.widgets'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_no_text_of_a_recording_can_end_the_script_element_early():
+    from specmini.sphinxext import _mount_point
+
+    rounds = [{"drafted": ["<!--", "<script>"], "accepted": 1, "next": "</script>"}]
+    mounted = _mount_point(RoundPlayer(rounds=rounds)._repr_mimebundle_()[0][MIME])
+    data = mounted.partition('<script type="application/json">')[2].removesuffix("</script></div>")
+    assert "<" not in data
+    assert json.loads(data)["state"]["rounds"] == rounds
