@@ -70,6 +70,12 @@ def test_encoding_is_the_merges_applied_in_order(content):
     assert trained.encode(content) == slow_encode(trained, content.encode())
 
 
+def test_the_merge_found_first_wins_where_two_compete():
+    a, b, c = b"abc"
+    assert Tokenizer([(a, b), (b, c)]).encode("abc") == [256, c]
+    assert Tokenizer([(b, c), (a, b)]).encode("abc") == [a, 256]
+
+
 def test_training_counts_after_each_merge_as_a_recount_would():
     """The incremental counts agree with counting all pairs anew for every merge."""
     words = [list(word) for word in tokenizer.words((text * 2).encode())]
