@@ -8,7 +8,8 @@
     python -m specmini.training draft RUN --data DATA --steps 2000
     python -m specmini.training distil RUN --data DATA --teacher target.safetensors
     python -m specmini.training export RUN target.safetensors --storage int8 --data DATA
-    python -m specmini.training samples target.safetensors --data DATA
+    python -m specmini.training card target.safetensors target.md --data DATA
+    python -m specmini.training accept target.safetensors draft.safetensors --data DATA
     python -m specmini.training imitate target.safetensors MORE --data DATA --count 2000
 
 It makes itself as nice as it can. Interrupt it at will: it saves, and the same line goes on.
@@ -30,8 +31,9 @@ from pathlib import Path
 import torch
 
 from specmini import checkpoints, streams, training
-from specmini.evaluation import acceptance_rate, bits_per_byte, continuations, repetition
+from specmini.evaluation import acceptance_rate, bits_per_byte, continuations
 from specmini.gpt import GPT, Config
+from specmini.model_card import model_card
 
 __all__ = ["main"]
 
@@ -87,10 +89,14 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("folder", type=Path)
     export.add_argument("model", type=Path)
     export.add_argument("--storage", choices=("float32", "float16", "int8"), default="int8")
-    samples = commands.add_parser("samples", parents=[common], help="judge and read a model")
-    samples.set_defaults(run=_samples)
-    samples.add_argument("model", type=Path)
-    samples.add_argument("--draft", type=Path, help="measure how often its tokens are accepted")
+    card = commands.add_parser("card", parents=[common], help="judge a model, and let it write")
+    card.set_defaults(run=_card)
+    card.add_argument("model", type=Path)
+    card.add_argument("card", type=Path, help="the Markdown file to write")
+    accept = commands.add_parser("accept", parents=[common], help="measure a pair's acceptance")
+    accept.set_defaults(run=_accept)
+    accept.add_argument("target", type=Path)
+    accept.add_argument("draft", type=Path)
     imitate = commands.add_parser("imitate", parents=[common], help="let a model write streams")
     imitate.set_defaults(run=_imitate)
     imitate.add_argument("model", type=Path)
@@ -194,25 +200,23 @@ def _export(given: argparse.Namespace) -> None:
     _judge(model, data)
 
 
-def _samples(given: argparse.Namespace) -> None:
-    """Print losses, and continuations of held-out beginnings with the share that repeats."""
+def _card(given: argparse.Namespace) -> None:
+    """Write the card of a stored model."""
     data = streams.prepare(given.data)
-    model, _ = checkpoints.load_model(given.model)
-    _judge(model, data)
-    prompts = {"prose": data.prose_held_out, "code": data.code_held_out}
-    if given.draft is not None:
-        draft, _ = checkpoints.load_model(given.draft)
-        for kind, stream in prompts.items():
-            windows = streams.even_windows(stream, model.config.context, 32)
-            print(f"{kind}: acceptance rate {acceptance_rate(model, draft, windows):.3f}")
-    generator = torch.Generator().manual_seed(given.seed)
-    for kind, stream in prompts.items():
-        for temperature in (0.0, 0.8, 1.0):
-            prompt = streams.even_windows(stream, 48, 2)  # (2, 48)
-            for row in continuations(model, prompt, 150, generator, temperature).tolist():
-                before, after = data.tokenizer.text(row[:48]), data.tokenizer.text(row[48:])
-                print(f"\n=== {kind}, temperature {temperature}, repeated {repetition(row):.2f}")
-                print(f"{before}⟦{after}⟧")
+    model, record = checkpoints.load_model(given.model)
+    card = model_card(given.model.name, model, record, data, given.seed)
+    given.card.write_text(card, encoding="utf-8")
+    print(card)
+
+
+def _accept(given: argparse.Namespace) -> None:
+    """Print the acceptance rate of a pair on held-out text."""
+    data = streams.prepare(given.data)
+    target, draft = (checkpoints.load_model(path)[0] for path in (given.target, given.draft))
+    length = min(target.config.context, draft.config.context)
+    for kind, stream in (("prose", data.prose_held_out), ("code", data.code_held_out)):
+        windows = streams.even_windows(stream, length, 64)
+        print(f"held-out {kind}: acceptance rate {acceptance_rate(target, draft, windows):.3f}")
 
 
 def _imitate(given: argparse.Namespace) -> None:

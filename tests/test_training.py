@@ -332,7 +332,12 @@ def test_the_command_line_trains_grows_decays_and_exports(tmp_path, library, cap
     assert training.resume(folder, streams.prepare(tmp_path / "data")).step == 4, "still stable"
     assert "bits per byte" in command("export", final, file, "--storage", "int8")
     assert "step 1" in command("distil", tmp_path / "d", "--teacher", file, "--steps", 1, *shape)
-    assert "repeated" in command("samples", file, "--draft", file)
+    assert "acceptance rate 1.000" in command("accept", file, file)
+    command("card", file, tmp_path / "t.md")
+    card = (tmp_path / "t.md").read_text(encoding="utf-8")
+    assert "3 layers of width 16" in card
+    assert "stored as int8" in card
+    assert card.count("````") == 16, "two prompts of two kinds at two temperatures"
     command("imitate", file, tmp_path / "imitated", "--count", 3)
     imitated = streams.prepare(tmp_path / "imitated")
     assert len(imitated.code) == len(imitated.prose) == 3 * 256
