@@ -276,7 +276,14 @@ def resume(
     start = "optimizer."
     moments = {n.removeprefix(start): v for n, v in state.items() if n.startswith(start)}
     run.optimizer.load(moments, run.step)
+    _forget_log_after(folder / log_file, run.step)
     return run
+
+
+def _forget_log_after(path: Path, step: int) -> None:
+    """Drop the lines of steps that were taken after the last save and are taken again."""
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    path.write_text("".join(line for line in lines if json.loads(line)["step"] <= step))
 
 
 if __name__ == "__main__":

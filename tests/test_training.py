@@ -63,6 +63,8 @@ def test_a_resumed_run_is_the_uninterrupted_one_bit_for_bit(tmp_path, data, conf
     seen += losses(second, 6)
 
     assert seen == expected
+    logged = (tmp_path / "parts" / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in logged] == list(range(1, 11)), "none twice"
     assert second.step == whole.step == 10
     assert second.tokens == whole.tokens == 10 * 2 * 16
     for name, weight in whole.model.state_dict().items():
