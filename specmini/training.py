@@ -166,6 +166,7 @@ class Run:
             report_every: steps between lines of the log.
             judge_every: steps between measurements on held-out text; there is one at the end too.
         """
+        _forget_log_after(self.folder / log_file, self.step)
         losses: list[float] = []
         for left in reversed(range(steps)):
             started, cpu_started = time.perf_counter(), time.process_time()
@@ -276,7 +277,6 @@ def resume(
     start = "optimizer."
     moments = {n.removeprefix(start): v for n, v in state.items() if n.startswith(start)}
     run.optimizer.load(moments, run.step)
-    _forget_log_after(folder / log_file, run.step)
     return run
 
 
