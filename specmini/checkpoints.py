@@ -1,0 +1,146 @@
+"""Weights on disk: safetensors with a hash, small when asked, and never half written.
+
+A file holds tensors and one JSON record. Loading checks that the record is there, that the hash of
+the tensors is the stored one, and that names and shapes are those of the model; what is wrong is
+said. There is no pickle, so a file cannot run code.
+
+A model can be stored in 8 bits a weight (each row of a matrix with its own scale) or in 16. What
+is loaded then **is** the model: every experiment reads the stored file, so nothing is lost later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from specmini.gpt import GPT, Config
+
+__all__ = ["Record", "load_model", "read", "save_model", "write"]
+
+Record = dict[str, Any]
+Storage = Literal["float32", "float16", "int8"]
+
+scale_suffix: Final = ".scale"
+
+
+def write(path: Path, tensors: Mapping[str, Tensor], record: Record) -> None:
+    """Store tensors and a record; a reader sees the old file or the new one, never a mixture.
+
+    Args:
+        path: where to; its folder must exist.
+        tensors: any tensors by name.
+        record: anything JSON can hold.
+    """
+    content = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    metadata = {"record": json.dumps(record), "sha256": _digest(content)}
+    unfinished = path.with_name(path.name + ".part")
+    save_file(content, unfinished, metadata)
+    with unfinished.open("rb") as file:
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+
+
+def read(path: Path) -> tuple[dict[str, Tensor], Record]:
+    """Tensors and record of a file that ``write`` made.
+
+    Raises:
+        ValueError: the file is no such file, or its tensors do not have the stored hash.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise ValueError(f"{path} is not a complete safetensors file: {error}") from error
+    if not {"record", "sha256"} <= metadata.keys():
+        raise ValueError(f"{path} has no record and hash: its metadata has {sorted(metadata)}")
+    if (digest := _digest(tensors)) != metadata["sha256"]:
+        raise ValueError(
+            f"{path} is corrupted: its tensors hash to {digest}, not {metadata['sha256']}"
+        )
+    record: Record = json.loads(metadata["record"])
+    return tensors, record
+
+
+def save_model(path: Path, model: GPT, record: Record, storage: Storage = "float32") -> None:
+    """Store a model; its configuration and the kind of storage join the record.
+
+    Args:
+        path: where to.
+        model: the weights.
+        record: what else to remember: tokenizer, corpus, tokens seen.
+        storage: ``"int8"`` for matrices in 8 bits (the rest in 16), ``"float16"`` or ``"float32"``.
+    """
+    packed: dict[str, Tensor] = {}
+    for name, weight in model.state_dict().items():
+        if storage == "int8" and weight.dim() == 2:
+            packed[name], packed[name + scale_suffix] = _to_int8(weight)
+        else:
+            packed[name] = weight if storage == "float32" else weight.half()
+    write(path, packed, {**record, "config": asdict(model.config), "storage": storage})
+
+
+def load_model(path: Path) -> tuple[GPT, Record]:
+    """Load a model that ``save_model`` stored, in float32 whatever the storage.
+
+    Raises:
+        ValueError: as ``read``; or the tensors are not those of the stored configuration.
+    """
+    tensors, record = read(path)
+    if not isinstance(record.get("config"), dict):
+        raise ValueError(f"{path} holds no model: its record has {sorted(record)}")
+    model = GPT(Config(**record["config"]))
+    weights = {
+        name: tensor.float() * tensors[name + scale_suffix].float()
+        if name + scale_suffix in tensors
+        else tensor.float()
+        for name, tensor in tensors.items()
+        if not name.endswith(scale_suffix)
+    }
+    check_weights(str(path), model, weights)
+    model.load_state_dict(weights)
+    return model.eval(), record
+
+
+def check_weights(source: str, model: GPT, weights: Mapping[str, Tensor]) -> None:
+    """Check that weights are all of a model's, each in its shape.
+
+    Raises:
+        ValueError: names the first weight that is missing, unknown or of another shape.
+    """
+    expected = {name: tuple(weight.shape) for name, weight in model.state_dict().items()}
+    if missing := sorted(expected.keys() - weights.keys()):
+        raise ValueError(f"{source} lacks {len(missing)} weights, the first is {missing[0]}")
+    if unknown := sorted(weights.keys() - expected.keys()):
+        raise ValueError(f"{source} has {len(unknown)} unknown weights, the first is {unknown[0]}")
+    for name, shape in expected.items():
+        if tuple(weights[name].shape) != shape:
+            raise ValueError(
+                f"{source}: {name} must have shape {shape}, got {tuple(weights[name].shape)}"
+            )
+
+
+def _to_int8(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows rounded to 255 levels, and each row's step in float16: (M, N) and (M, 1)."""
+    scale = (matrix.abs().amax(1, keepdim=True) / 127).clamp_min(1e-7).half()  # (M, 1)
+    rounded = (matrix / scale.float()).round().clamp(-127, 127)  # (M, N)
+    return rounded.to(torch.int8), scale
+
+
+def _digest(tensors: Mapping[str, Tensor]) -> str:
+    """Hash of names, types, shapes and bytes."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.contiguous().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,245 @@
+"""The command line of ``specmini.training``: the one place of the lab that prints.
+
+::
+
+    python -m specmini.training target RUN --data DATA --minutes 60      start, or go on
+    python -m specmini.training target RUN --data DATA --layers 4        grow, and go on
+    python -m specmini.training target FINAL --data DATA --from RUN --decay-steps 500
+    python -m specmini.training draft RUN --data DATA --steps 2000
+    python -m specmini.training distil RUN --data DATA --teacher target.safetensors
+    python -m specmini.training export RUN target.safetensors --storage int8 --data DATA
+    python -m specmini.training card target.safetensors target.md --data DATA
+    python -m specmini.training accept target.safetensors draft.safetensors --data DATA
+    python -m specmini.training imitate target.safetensors MORE --data DATA --count 2000
+
+It makes itself as nice as it can. Interrupt it at will: it saves, and the same line goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from specmini import checkpoints, streams, training
+from specmini.evaluation import acceptance_rate, bits_per_byte, continuations
+from specmini.gpt import GPT, Config
+from specmini.model_card import model_card
+
+__all__ = ["main"]
+
+# layers, width and heads of a new run
+shapes = {
+    "target": (2, 256, 4),
+    "draft": (1, 128, 4),
+    "distil": (1, 128, 4),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command that the arguments name."""
+    given = _parser().parse_args(arguments)
+    if hasattr(os, "nice"):
+        os.nice(19)
+    torch.set_num_threads(given.threads)
+    given.run(given)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m specmini.training",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--data", type=Path, required=True, help="folder for tokenizer and streams")
+    common.add_argument("--threads", type=int, default=2)
+    common.add_argument("--seed", type=int, default=0)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    for name, (layers, width, heads) in shapes.items():
+        command = commands.add_parser(name, parents=[common], help=f"train a {name} model")
+        command.set_defaults(run=_train, default_layers=layers, teacher=None)
+        command.add_argument("folder", type=Path, help="where the run lives")
+        command.add_argument("--from", dest="origin", type=Path, help="copy this run first")
+        command.add_argument("--layers", type=int, help="depth; more than before grows the model")
+        command.add_argument("--width", type=int, default=width, help="of a new run")
+        command.add_argument("--heads", type=int, default=heads, help="of a new run")
+        command.add_argument("--context", type=int, default=256, help="of a new run")
+        command.add_argument("--batch", type=int)
+        command.add_argument("--prose-share", type=float)
+        command.add_argument("--matrix-rate", type=float)
+        command.add_argument("--other-rate", type=float)
+        command.add_argument("--steps", type=int, help="steps to take now")
+        command.add_argument("--minutes", type=float, default=math.inf, help="time to take now")
+        command.add_argument("--decay-steps", type=int, help="lower the rates to zero, then stop")
+        command.add_argument("--save-minutes", type=float, default=3.0)
+        if name == "distil":
+            command.add_argument("--teacher", type=Path, required=True)
+    export = commands.add_parser("export", parents=[common], help="store a run's model")
+    export.set_defaults(run=_export)
+    export.add_argument("folder", type=Path)
+    export.add_argument("model", type=Path)
+    export.add_argument("--storage", choices=("float32", "float16", "int8"), default="int8")
+    card = commands.add_parser("card", parents=[common], help="judge a model, and let it write")
+    card.set_defaults(run=_card)
+    card.add_argument("model", type=Path)
+    card.add_argument("card", type=Path, help="the Markdown file to write")
+    accept = commands.add_parser("accept", parents=[common], help="measure a pair's acceptance")
+    accept.set_defaults(run=_accept)
+    accept.add_argument("target", type=Path)
+    accept.add_argument("draft", type=Path)
+    imitate = commands.add_parser("imitate", parents=[common], help="let a model write streams")
+    imitate.set_defaults(run=_imitate)
+    imitate.add_argument("model", type=Path)
+    imitate.add_argument("folder", type=Path)
+    imitate.add_argument("--count", type=int, default=2000, help="continuations of each kind")
+    return parser
+
+
+def _train(given: argparse.Namespace) -> None:
+    run = _open(given)
+    config, settings = run.model.config, run.settings
+    print(f"{config.layers} layers of width {config.width}, {config.parameters / 1e6:.2f}M weights")
+    last = run.step + (given.steps or 10**9)
+    if settings.decay_from is not None:
+        last = min(last, settings.decay_from + settings.decay_steps)
+    asked_to_stop = _stop_signal()
+    first_step, first_tokens = run.step, run.tokens
+    started = saved = time.monotonic()
+    for line in run.train(last - run.step):
+        now = time.monotonic()
+        spent = now - started
+        a_step = spent / (line.step - first_step)
+        left = min(a_step * (last - line.step), given.minutes * 60 - spent)
+        print(_progress_line(line, (line.tokens - first_tokens) / spent, spent, left), flush=True)
+        if now - saved > given.save_minutes * 60:
+            run.save()
+            saved = now
+        if left <= 0 or asked_to_stop.is_set():
+            break
+    run.save()
+    print(f"saved in {run.folder}; the same command goes on")
+
+
+def _stop_signal() -> threading.Event:
+    """Set by Ctrl-C or a kill; a step is never cut in two. A second signal kills at once."""
+    asked = threading.Event()
+
+    def ask(number: int, frame: object) -> None:
+        asked.set()
+        signal.signal(number, signal.SIG_DFL)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, ask)
+    return asked
+
+
+def _open(given: argparse.Namespace) -> training.Run:
+    """The run that the arguments describe: stored, copied or new."""
+    data = streams.prepare(given.data)
+    teacher = None if given.teacher is None else checkpoints.load_model(given.teacher)[0]
+    state = given.folder / training.state_file
+    if given.origin is not None and not state.exists():
+        given.folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(given.origin / training.state_file, state)
+        shutil.copyfile(given.origin / training.log_file, given.folder / training.log_file)
+
+    wanted = {
+        name: value
+        for name in ("batch", "prose_share", "matrix_rate", "other_rate")
+        if (value := getattr(given, name)) is not None
+    }
+
+    def change(settings: training.Settings, step: int) -> training.Settings:
+        changed = replace(settings, **wanted)
+        if given.decay_steps is None or settings.decay_from is not None:
+            return changed
+        return replace(changed, decay_from=step, decay_steps=given.decay_steps)
+
+    if state.exists():
+        return training.resume(given.folder, data, given.layers, change, teacher)
+    layers = given.layers or given.default_layers
+    shape = Config(data.tokenizer.vocabulary, given.context, layers, given.width, given.heads)
+    model = GPT(shape, torch.Generator().manual_seed(given.seed))
+    settings = change(training.Settings(seed=given.seed), 0)
+    return training.Run(given.folder, data, model, settings, teacher)
+
+
+def _progress_line(line: training.Progress, rate: float, spent: float, left: float) -> str:
+    """A bar, what was reached, tokens a second, and the time left."""
+    ends = left < 1e7  # without --steps or --minutes it goes on until it is told to stop
+    done = spent / (spent + max(left, 0.0)) if ends else 0.0
+    bar = ("#" * round(20 * done)).ljust(20, ".")
+    judged = ""
+    if line.prose is not None and line.code is not None:
+        judged = f" | held-out prose {line.prose:.3f}, code {line.code:.3f} bits per byte"
+    remaining = f"{max(left, 0.0) / 60:.0f} min left" if ends else "until you stop it"
+    return (
+        f"[{bar}] step {line.step}, {line.tokens / 1e6:.2f}M tokens, loss {line.loss:.3f}"
+        f"{judged} | {rate:.0f} tokens/s, {remaining}"
+    )
+
+
+def _export(given: argparse.Namespace) -> None:
+    """Store the model; measured is what is loaded back, on all held-out text."""
+    data = streams.prepare(given.data)
+    run = training.resume(given.folder, data)
+    checkpoints.save_model(given.model, run.model, run.record(), given.storage)
+    model, _ = checkpoints.load_model(given.model)
+    size = given.model.stat().st_size / 1e6
+    print(f"{given.model}: {size:.2f} MB, {run.tokens / 1e6:.2f}M tokens seen")
+    _judge(model, data)
+
+
+def _card(given: argparse.Namespace) -> None:
+    """Write the card of a stored model."""
+    data = streams.prepare(given.data)
+    model, record = checkpoints.load_model(given.model)
+    card = model_card(given.model.name, model, record, data, given.seed)
+    given.card.write_text(card, encoding="utf-8")
+    print(card)
+
+
+def _accept(given: argparse.Namespace) -> None:
+    """Print the acceptance rate of a pair on held-out text."""
+    data = streams.prepare(given.data)
+    target, draft = (checkpoints.load_model(path)[0] for path in (given.target, given.draft))
+    length = min(target.config.context, draft.config.context)
+    for kind, stream in (("prose", data.prose_held_out), ("code", data.code_held_out)):
+        windows = streams.even_windows(stream, length, 64)
+        print(f"held-out {kind}: acceptance rate {acceptance_rate(target, draft, windows):.3f}")
+
+
+def _imitate(given: argparse.Namespace) -> None:
+    """Write streams in which a model continues the training text, to distil a draft on."""
+    data = streams.prepare(given.data)
+    model, _ = checkpoints.load_model(given.model)
+    generator = torch.Generator().manual_seed(given.seed)
+    length, prompt = model.config.context, 32
+
+    def written(stream: streams.Stream) -> streams.Stream:
+        prompts = torch.split(streams.even_windows(stream, prompt, given.count), 64)  # (64, 32)
+        rows = [continuations(model, some, length - prompt, generator) for some in prompts]
+        return torch.cat(rows).flatten().numpy().astype("int16")
+
+    streams.store(given.folder, replace(data, prose=written(data.prose), code=written(data.code)))
+    print(f"{given.folder}: {2 * given.count} continuations of {length} tokens")
+
+
+def _judge(model: GPT, data: streams.Streams) -> None:
+    for kind, stream in (("prose", data.prose_held_out), ("code", data.code_held_out)):
+        windows = streams.even_windows(stream, model.config.context)
+        print(f"held-out {kind}: {bits_per_byte(model, windows, data.tokenizer):.4f} bits per byte")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Checkpoints: what is stored comes back, and a broken file is named, with what is wrong."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from specmini import checkpoints
+from specmini.gpt import GPT, Config
+
+config = Config(vocabulary=40, context=16, layers=2, width=16, heads=2)
+record = {"tokens": 12, "tokenizer_sha256": "abc"}
+
+
+@pytest.fixture
+def model():
+    return GPT(config, torch.Generator().manual_seed(0)).eval().requires_grad_(False)
+
+
+@pytest.fixture
+def tokens():
+    return torch.arange(32).view(2, 16)
+
+
+def test_float32_comes_back_exactly(tmp_path, model, tokens):
+    checkpoints.save_model(tmp_path / "m", model, record)
+    loaded, found = checkpoints.load_model(tmp_path / "m")
+    assert torch.equal(loaded(tokens), model(tokens))
+    assert found["tokens"] == 12
+    assert found["config"] == vars(config)
+
+
+@pytest.mark.parametrize(("storage", "bytes_a_weight"), [("int8", 1.4), ("float16", 2.3)])
+def test_small_storage_is_small_and_near(tmp_path, model, storage, bytes_a_weight):
+    checkpoints.save_model(tmp_path / "m", model, record, storage)
+    loaded, _ = checkpoints.load_model(tmp_path / "m")
+    for name, weight in model.state_dict().items():
+        step = weight.abs().amax(-1, keepdim=True) * (0.51 / 127 if storage == "int8" else 1e-3)
+        assert ((loaded.state_dict()[name] - weight).abs() <= step + 1e-7).all(), name
+    overhead = 4000  # names, shapes and the record
+    assert (tmp_path / "m").stat().st_size < bytes_a_weight * config.parameters + overhead
+
+
+@pytest.mark.parametrize("storage", ["int8", "float16"])
+def test_what_is_loaded_is_the_model(tmp_path, model, tokens, storage):
+    """Storing the loaded model again loses nothing: the rounded weights define it."""
+    checkpoints.save_model(tmp_path / "once", model, record, storage)
+    once, _ = checkpoints.load_model(tmp_path / "once")
+    checkpoints.save_model(tmp_path / "twice", once, record, storage)
+    twice, _ = checkpoints.load_model(tmp_path / "twice")
+    assert torch.equal(once(tokens), twice(tokens))
+
+
+def test_a_flipped_bit_is_noticed(tmp_path, model):
+    path = tmp_path / "m"
+    checkpoints.save_model(path, model, record)
+    content = bytearray(path.read_bytes())
+    content[-100] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="m is corrupted: its tensors hash to"):
+        checkpoints.load_model(path)
+
+
+def test_a_file_cut_short_is_noticed(tmp_path, model):
+    path = tmp_path / "m"
+    checkpoints.save_model(path, model, record)
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(ValueError, match="m is not a complete safetensors file"):
+        checkpoints.load_model(path)
+
+
+def test_a_file_of_someone_else(tmp_path):
+    save_file({"x": torch.ones(2)}, tmp_path / "m")
+    with pytest.raises(ValueError, match="m has no record and hash"):
+        checkpoints.read(tmp_path / "m")
+
+
+def test_tensors_that_are_no_model(tmp_path):
+    checkpoints.write(tmp_path / "m", {"x": torch.ones(2)}, record)
+    with pytest.raises(ValueError, match=r"m holds no model: its record has \['tokenizer_sha256'"):
+        checkpoints.load_model(tmp_path / "m")
+
+
+def edit(path, change):
+    """Change the tensors of a checkpoint and store them with a hash that fits."""
+    tensors = load_file(path)
+    _, stored = checkpoints.read(path)
+    change(tensors)
+    checkpoints.write(path, tensors, stored)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.pop("wpe.weight"), "lacks 1 weights, the first is wpe.weight"),
+        (lambda t: t.update(extra=torch.ones(1)), "has 1 unknown weights, the first is extra"),
+        (
+            lambda t: t.update({"ln_f.bias": torch.ones(3)}),
+            r"ln_f.bias must have shape \(16,\), got \(3,\)",
+        ),
+    ],
+)
+def test_weights_that_do_not_fit_the_configuration(tmp_path, model, change, message):
+    checkpoints.save_model(tmp_path / "m", model, record)
+    edit(tmp_path / "m", change)
+    with pytest.raises(ValueError, match=message):
+        checkpoints.load_model(tmp_path / "m")
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path, model, monkeypatch):
+    path = tmp_path / "m"
+    checkpoints.save_model(path, model, record)
+    before = path.read_bytes()
+
+    def fail(content, target, metadata):
+        target.write_bytes(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(checkpoints, "save_file", fail)
+    with pytest.raises(OSError, match="disk full"):
+        checkpoints.save_model(path, model, {"tokens": 13})
+    assert path.read_bytes() == before
+
+
+def test_the_record_is_plain_json_in_the_header(tmp_path, model):
+    """Other tools can read it without this package."""
+    checkpoints.save_model(tmp_path / "m", model, record, "int8")
+    content = (tmp_path / "m").read_bytes()
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    assert json.loads(header["__metadata__"]["record"])["storage"] == "int8"
