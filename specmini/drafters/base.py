@@ -1,0 +1,35 @@
+"""What every drafter is: something that proposes tokens and may learn from the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from specmini.verify import Draft, Verdict
+
+__all__ = ["Drafter"]
+
+
+class Drafter(Protocol):
+    """A source of guesses.
+
+    A drafter gets the whole text each time, so it cannot lose track of it; what it has computed
+    for an earlier text it may use again as far as the two agree.
+    """
+
+    def propose(self, text: Sequence[int], draft_length: int, rng: np.random.Generator) -> Draft:
+        """Guess the tokens that follow.
+
+        Args:
+            text: all tokens so far, at least one.
+            draft_length: most tokens to propose, K.
+            rng: source of randomness.
+
+        Returns:
+            At most K tokens. Fewer, or none, when it has nothing to say or no room.
+        """
+
+    def observe(self, verdict: Verdict) -> None:
+        """Learn what the target made of the last proposal."""

@@ -1,0 +1,174 @@
+"""Plain and speculative decoding: one loop, which returns the text and a record of every round.
+
+A plain step is a round with an empty draft: the target sees one token and adds one. So both kinds
+of decoding run the same code, and a comparison of their clocks is fair.
+
+Between rounds the target has seen every token but the last. That is the invariant which makes a
+rejected draft harmless: ``truncate`` goes back to it after each round.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from specmini.cached_model import CachedModel
+from specmini.drafters.base import Drafter
+from specmini.sampling import Sampling
+from specmini.verify import Draft, check_tokens, verify
+
+__all__ = ["Ending", "Generation", "Round", "generate"]
+
+Ending = Literal["length", "stop token", "context"]
+
+empty_draft = Draft(np.array([], dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: a draft, one pass of the target over it, and what came of it.
+
+    Attributes:
+        drafted: tokens the drafter proposed.
+        n_accepted: how many of them the target accepted.
+        tokens: tokens the text gained: the accepted ones and the target's own. Fewer if a stop
+            token was among them.
+        draft_seconds: time the drafter took.
+        target_seconds: time the target's pass took.
+        seconds: time of the whole round.
+    """
+
+    drafted: tuple[int, ...]
+    n_accepted: int
+    tokens: tuple[int, ...]
+    draft_seconds: float
+    target_seconds: float
+    seconds: float
+
+    @property
+    def is_bonus(self) -> bool:
+        """Whether the whole draft was accepted, so that the target's token came on top."""
+        return self.n_accepted == len(self.drafted)
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A text that was generated.
+
+    Attributes:
+        tokens: the new tokens, without the prompt.
+        rounds: how they came about, in order.
+        ending: why it ended.
+        prefill_seconds: time for the prompt, which no round counts.
+    """
+
+    tokens: tuple[int, ...]
+    rounds: tuple[Round, ...]
+    ending: Ending
+    prefill_seconds: float
+
+    @property
+    def seconds(self) -> float:
+        """Time of all rounds."""
+        return sum(round.seconds for round in self.rounds)
+
+
+def generate(
+    target: CachedModel,
+    prompt: Sequence[int],
+    new_tokens: int,
+    rng: np.random.Generator,
+    *,
+    sampling: Sampling,
+    drafter: Drafter | None = None,
+    draft_length: int = 0,
+    stop_tokens: Collection[int] = (),
+) -> Generation:
+    """Continue a prompt, speculatively if there is a drafter.
+
+    The text is distributed as the target's own, with or without drafter. Greedy decoding gives the
+    same tokens, as far as the target gives the same logits for a position whether it runs alone
+    or among others; floating-point sums do to about 1e-6, which only a near tie can notice.
+
+    Args:
+        target: the model whose text is wanted. What it has seen before is forgotten.
+        prompt: at least one token.
+        new_tokens: most tokens to add.
+        rng: source of randomness, for draft and verdict alike.
+        sampling: what the target's logits stand for. Give the drafter the same.
+        drafter: guesses tokens; None decodes plainly.
+        draft_length: most tokens to guess a round, K. A round never guesses more than can be used.
+        stop_tokens: the text ends with the first of these.
+
+    Raises:
+        ValueError: an empty prompt, one that fills the context, an unknown token, a negative
+            length, or a drafter without a draft length and the other way round.
+    """
+    vocabulary, context = target.vocabulary, target.context
+    if not 1 <= len(prompt) < context:
+        raise ValueError(f"prompt must have length in [1, {context}), got {len(prompt)}")
+    check_tokens(np.asarray(prompt), vocabulary)
+    check_tokens(np.asarray(sorted(stop_tokens), dtype=np.int64), vocabulary)
+    if new_tokens < 1:
+        raise ValueError(f"new_tokens must be at least 1, got {new_tokens}")
+    if draft_length < 0 or (drafter is None) != (draft_length == 0):
+        raise ValueError(
+            "draft_length must be at least 1 with a drafter and 0 without, "
+            f"got {draft_length} {'without' if drafter is None else 'with'} one"
+        )
+
+    started = time.perf_counter()
+    text = [int(token) for token in prompt]
+    limit = min(len(text) + new_tokens, context)
+    target.truncate(0)
+    if len(text) > 1:
+        target.forward(text[:-1])
+    prefilled = time.perf_counter()
+
+    rounds: list[Round] = []
+    stopped = False
+    while len(text) < limit and not stopped:
+        begun = time.perf_counter()
+        # a round adds one token more than it drafts, so the last one drafts less
+        usable = min(draft_length, limit - len(text) - 1)
+        draft = drafter.propose(text, usable, rng) if drafter and usable else empty_draft
+        drafted = time.perf_counter()
+        drafted_tokens = [int(token) for token in draft.tokens]
+        logits = target.forward([text[-1], *drafted_tokens])  # (K + 1, V)
+        passed = time.perf_counter()
+
+        verdict = verify(sampling.probs(logits), draft, rng)
+        target.truncate(len(text) + verdict.n_accepted)
+        if drafter and usable:
+            drafter.observe(verdict)
+
+        gained = [*drafted_tokens[: verdict.n_accepted], verdict.next_token]
+        for place, token in enumerate(gained):
+            if token in stop_tokens:
+                gained, stopped = gained[: place + 1], True
+                break
+        text += gained
+        ended = time.perf_counter()
+        rounds.append(
+            Round(
+                drafted=tuple(drafted_tokens),
+                n_accepted=verdict.n_accepted,
+                tokens=tuple(gained),
+                draft_seconds=drafted - begun,
+                target_seconds=passed - drafted,
+                seconds=ended - begun,
+            )
+        )
+
+    new = tuple(text[len(prompt) :])
+    ending: Ending = "length" if len(new) == new_tokens else "context"
+    return Generation(
+        tokens=new,
+        rounds=tuple(rounds),
+        ending="stop token" if stopped else ending,
+        prefill_seconds=prefilled - started,
+    )

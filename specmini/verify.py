@@ -1,0 +1,152 @@
+"""Accept, recover, bonus: the rule that makes speculative decoding exact.
+
+A draft of K tokens is compared with the target's distributions at its K positions and at the one
+after. Token x is accepted with probability min(1, p(x) / q(x)). The first token that is not is
+replaced by one from the *residual* max(p - q, 0), normalized; if all are accepted, the target's
+last distribution gives a bonus token. What comes out is distributed as p, whatever q is
+(Leviathan et al. 2023, arXiv:2211.17192, algorithm 1 and appendix A.1; Chen et al. 2023,
+arXiv:2302.01318, theorem 1).
+
+This is a pure function of arrays: no model, no cache, no clock. It serves greedy decoding (all
+rows put 1 on one token), sampling, and drafters that have no distribution: their q is 1 at the
+token they name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from specmini.checks import FloatArray, IntArray
+from specmini.sampling import draw
+
+__all__ = ["Draft", "Verdict", "verify"]
+
+sum_tolerance = 1e-6  # rows in float32 sum to 1 within 1e-7 times a few
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Tokens that a drafter proposes.
+
+    Attributes:
+        tokens: (K,) ids; K may be 0.
+        probs: (K, V); row i is the distribution q that token i was drawn from. None if the
+            drafter names its tokens with certainty.
+
+    Raises:
+        ValueError: the shapes do not fit, or a row gives 0 to the token drawn from it.
+    """
+
+    tokens: IntArray
+    probs: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.tokens.ndim != 1:
+            raise ValueError(f"tokens must have shape (K,), got {self.tokens.shape}")
+        if self.probs is None:
+            return
+        if self.probs.ndim != 2 or len(self.probs) != len(self.tokens):
+            raise ValueError(
+                f"probs must have shape ({len(self.tokens)}, V) for {len(self.tokens)} tokens, "
+                f"got {self.probs.shape}"
+            )
+        check_tokens(self.tokens, self.probs.shape[1])
+        check_rows("probs", self.probs)
+        drawn = self.probs[np.arange(len(self.tokens)), self.tokens]  # (K,)
+        if not (drawn > 0).all():
+            position = int(drawn.argmin())
+            raise ValueError(
+                f"probs must be positive at the token drawn, got {drawn[position]} for token "
+                f"{self.tokens[position]} at position {position}"
+            )
+
+    def __len__(self) -> int:
+        """Number of tokens, K."""
+        return len(self.tokens)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the target makes of a draft.
+
+    Attributes:
+        n_accepted: the draft's first tokens that stay, from 0 to K.
+        next_token: the token the target adds: recovered if n_accepted < K, else the bonus.
+    """
+
+    n_accepted: int
+    next_token: int
+
+
+def verify(target_probs: ArrayLike, draft: Draft, rng: np.random.Generator) -> Verdict:
+    """Accept a draft's tokens from the left, and add one from the target.
+
+    Args:
+        target_probs: (K + 1, V); row i is p at the position of draft token i, the last row that
+            after the draft.
+        draft: K tokens.
+        rng: source of randomness: one uniform number for each token looked at, one for the token
+            that is added.
+
+    Raises:
+        ValueError: a shape does not fit, a token is not in the vocabulary, or a row is no
+            distribution.
+    """
+    p = np.asarray(target_probs, dtype=np.float64)  # (K + 1, V)
+    if p.ndim != 2 or len(p) != len(draft) + 1:
+        raise ValueError(
+            f"target_probs must have shape ({len(draft) + 1}, V) for {len(draft)} draft tokens, "
+            f"got {p.shape}"
+        )
+    if draft.probs is not None and draft.probs.shape[1] != p.shape[1]:
+        raise ValueError(
+            f"target_probs must have the draft's vocabulary of {draft.probs.shape[1]}, "
+            f"got {p.shape[1]}"
+        )
+    check_tokens(draft.tokens, p.shape[1])
+    check_rows("target_probs", p)
+
+    for position, token in enumerate(draft.tokens):
+        q = 1.0 if draft.probs is None else draft.probs[position, token]
+        if rng.random() * q >= p[position, token]:
+            return Verdict(position, draw(_residual(p[position], draft, position), rng))
+    return Verdict(len(draft), draw(p[-1], rng))
+
+
+def _residual(p: FloatArray, draft: Draft, position: int) -> FloatArray:
+    """What p has more than q, (V,): the weights of the recovered token."""
+    if draft.probs is None:
+        left = p.copy()  # (V,)
+        left[draft.tokens[position]] = 0.0
+    else:
+        left = np.maximum(p - draft.probs[position], 0.0)  # (V,)
+    # equal distributions are never rejected; if rounding did it, p is what is left to draw from
+    return left if left.any() else p
+
+
+def check_tokens(tokens: IntArray, vocabulary: int) -> None:
+    """Check that ids are in [0, vocabulary).
+
+    Raises:
+        ValueError: names the first that is not.
+    """
+    for position, token in enumerate(tokens):
+        if not 0 <= token < vocabulary:
+            raise ValueError(f"tokens must be in [0, {vocabulary}), got {token} at {position}")
+
+
+def check_rows(name: str, rows: FloatArray) -> None:
+    """Check that rows are distributions.
+
+    Raises:
+        ValueError: a number is negative or NaN, or a row does not sum to 1.
+    """
+    sums = rows.sum(-1)  # (K,)
+    if not (rows.size == 0 or rows.min() >= 0):
+        raise ValueError(f"{name} must be at least 0, got {rows.min()}")
+    if not (np.abs(sums - 1) <= sum_tolerance).all():
+        row = int(np.abs(sums - 1).argmax())
+        raise ValueError(f"{name} must sum to 1 in each row, got {sums[row]} in row {row}")
