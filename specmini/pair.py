@@ -1,0 +1,72 @@
+"""The trained pair: a target, the draft distilled from it, and the tokenizer both speak.
+
+The checkpoints are package data. What is loaded is the model (see ``checkpoints``), so everybody
+who installs the package measures the same two functions; only their speed differs by machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from specmini import tokenizer as tokenizers
+from specmini.cached_model import CachedModel
+from specmini.checkpoints import Record, load_model
+from specmini.fast_model import fast_model
+from specmini.gpt import GPT
+from specmini.tokenizer import Tokenizer
+
+__all__ = ["Pair", "load_pair"]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two models that share a tokenizer.
+
+    Attributes:
+        target: the model whose text is wanted.
+        draft: the smaller one that guesses.
+        tokenizer: of both.
+        records: of the two checkpoints, by ``"target"`` and ``"draft"``: data, tokens, time.
+    """
+
+    target: GPT
+    draft: GPT
+    tokenizer: Tokenizer
+    records: dict[str, Record]
+
+    def target_model(self) -> CachedModel:
+        """The target as the fastest engine of this machine, with a memory of its own."""
+        return fast_model(self.target)
+
+    def draft_model(self) -> CachedModel:
+        """The draft as the fastest engine of this machine, with a memory of its own."""
+        return fast_model(self.draft)
+
+
+def load_pair(folder: Path | None = None) -> Pair:
+    """Load target.safetensors and draft.safetensors.
+
+    Args:
+        folder: where they are; those of the package if not given.
+
+    Raises:
+        ValueError: a file is missing or broken, or was trained with another tokenizer.
+    """
+    package = Path(str(resources.files("specmini")))
+    tokenizer = tokenizers.load(package / "data" / "tokenizer.json")
+    folder = folder or package / "models"
+    models: dict[str, GPT] = {}
+    records: dict[str, Record] = {}
+    for name in ("target", "draft"):
+        path = folder / f"{name}.safetensors"
+        if not path.is_file():
+            raise ValueError(f"folder must hold {path.name}, and {folder} does not")
+        models[name], records[name] = load_model(path)
+        if (found := records[name].get("tokenizer_sha256")) != tokenizer.sha256:
+            raise ValueError(
+                f"{path} must be trained with the tokenizer {tokenizer.sha256} of this package, "
+                f"got {found}"
+            )
+    return Pair(**models, tokenizer=tokenizer, records=records)
