@@ -117,6 +117,21 @@ def whole_number(name: str, value: ArrayLike, minimum: int = 0) -> IntArray:
     return numbers.astype(np.int64, copy=False)
 
 
+def single(name: str, numbers: NDArray[Any]) -> Any:
+    """Return the one number of a zero-dimensional array as a Python int or float.
+
+    Args:
+        name: argument name for the message.
+        numbers: what another check returned.
+
+    Raises:
+        ValueError: ``numbers`` has an axis.
+    """
+    if numbers.ndim:
+        raise ValueError(f"{name} must be a single number, got an array of shape {numbers.shape}")
+    return numbers.item()
+
+
 def broadcast_shape(**arrays: NDArray[Any]) -> tuple[int, ...]:
     """Return the common shape of the named arrays.
 

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
+from specmini import checks
 from specmini.figures.style import COLOR, ThemedFigure, canvas
+
+NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,10 @@ class Schedule:
         drafts: words the junior drafts before each check; 0 for plain writing.
         draft_cost: time of one drafted word, in plain steps.
         check_cost: time of one check, in plain steps.
-        words: words gained by each round, in order.
+        words: words gained by each round, in order; from 1 to ``drafts`` + 1 each.
+
+    Raises:
+        ValueError: a number is out of range.
     """
 
     label: str
@@ -25,6 +31,16 @@ class Schedule:
     draft_cost: float
     check_cost: float
     words: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        drafts = checks.single("drafts", checks.whole_number("drafts", self.drafts))
+        checks.single("draft_cost", checks.non_negative("draft_cost", self.draft_cost))
+        checks.single("check_cost", checks.positive("check_cost", self.check_cost))
+        if not self.words or not all(1 <= gained <= drafts + 1 for gained in self.words):
+            raise ValueError(
+                f"words must hold whole numbers in [1, drafts + 1] = [1, {drafts + 1}], one a "
+                f"round, got {self.words!r}"
+            )
 
     @property
     def round_time(self) -> float:
@@ -41,16 +57,20 @@ def timelines(schedules: Sequence[Schedule]) -> ThemedFigure:
     """Rows of blocks on one time axis: drafting amber and narrow, checking blue.
 
     Args:
-        schedules: the ways of writing, first the plain one; all write the same number of words.
+        schedules: two to nine ways of writing, first the plain one; all write the same number of
+            words.
 
     Raises:
-        ValueError: if the schedules do not write the same number of words.
+        ValueError: there are too few or too many, or they do not write the same number of words.
     """
+    if not 2 <= len(schedules) <= len(NUMBERS) + 1:
+        raise ValueError(f"schedules must hold 2 to {len(NUMBERS) + 1} ways, got {len(schedules)}")
     counts = {sum(schedule.words) for schedule in schedules}
     if len(counts) != 1:
         raise ValueError(f"schedules must all write the same number of words, got {sorted(counts)}")
     words = counts.pop()
-    claim = f"The same {words} words, four ways: the trick pays, or it costs"
+    ways = NUMBERS[len(schedules) - 2]
+    claim = f"The same {words} words, {ways} ways: the trick {_outcome(schedules)}"
     with canvas(claim, height=70 + 56 * len(schedules)) as (figure, [axes]):
         for row, schedule in enumerate(schedules):
             _draw_schedule(axes, row, schedule)
@@ -67,6 +87,15 @@ def timelines(schedules: Sequence[Schedule]) -> ThemedFigure:
         for schedule in schedules
     )
     return ThemedFigure("timelines", claim, description, figure)
+
+
+def _outcome(schedules: Sequence[Schedule]) -> str:
+    """What the others' times are beside the first one's, in words."""
+    plain, *others = (schedule.total_time for schedule in schedules)
+    pays, costs = min(others) < plain, max(others) > plain
+    if pays and costs:
+        return "pays, or it costs"
+    return "pays" if pays else "costs" if costs else "changes nothing"
 
 
 def _draw_schedule(axes: Axes, row: int, schedule: Schedule) -> None:

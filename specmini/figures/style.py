@@ -23,6 +23,15 @@ from specmini.palette import PAGE, ROLES, css_variable
 WIDTH = 430
 DPI = 72  # one SVG point is one pixel
 
+# What tells the lines of one figure apart: a color's role, a dash pattern and a marker. A fifth
+# line would be one too many to follow.
+LINES = (
+    ("draft", "-", "o"),
+    ("target", "--", "s"),
+    ("recovered", "-.", "^"),
+    ("accepted", ":", "D"),
+)
+
 COLOR = {role: color.light for role, color in ROLES.items()}
 
 STYLE: Any = {
@@ -60,7 +69,7 @@ class ThemedFigure:
         name: identifier, unique within a page (letters, digits and hyphens).
         claim: the sentence the figure proves; it stands as its title.
         description: what a reader who cannot see the figure must know, numbers included.
-        figure: the matplotlib drawing.
+        figure: the matplotlib drawing; it stays readable as ``drawing``.
 
     Raises:
         ValueError: if a name is not an identifier, or the claim or description is empty.
@@ -75,6 +84,7 @@ class ThemedFigure:
         self.name = name
         self.claim = claim
         self.description = description
+        self.drawing = figure
         self._svg = _described_svg(name, claim, description, figure)
 
     def _repr_svg_(self) -> str:
@@ -111,6 +121,21 @@ def canvas(
             fontweight="bold",
         )
         yield figure, list(axes)
+
+
+def line_looks(name: str, count: int) -> tuple[tuple[str, str, str], ...]:
+    """Role, dash pattern and marker for each of ``count`` lines.
+
+    Args:
+        name: argument that holds the series, for the message.
+        count: lines to draw.
+
+    Raises:
+        ValueError: none, or more than can be told apart.
+    """
+    if not 1 <= count <= len(LINES):
+        raise ValueError(f"{name} must hold 1 to {len(LINES)} series, got {count}")
+    return LINES[:count]
 
 
 def themed_svg(svg: str) -> str:
