@@ -39,6 +39,9 @@ FONT = "specmini-formulas.woff"
 # phone 390 px wide. What is wider may have to scroll there, so the keyboard must reach it.
 _WIDEST_WITHOUT_SCROLLING = 13.0
 
+# Units of spaces, in em of the formula's font: a rem is the page's type, which _RULES enlarges.
+_EM = {"em": 1.0, "ex": 0.5, "rem": 1 / 1.12}
+
 # Letter -> mathematical italic letter. The first is "<font> 0041"; the italic h is older.
 _ITALIC = map(chr, [*range(0x1D434, 0x1D468), *range(0x1D6E2, 0x1D71C), 0x1D6A4, 0x1D6A5])
 _DECOMPOSED = {letter: unicodedata.decomposition(letter)[7:] for letter in _ITALIC}
@@ -91,13 +94,16 @@ class Typesetter:
         if getattr(config, "nb_render_markdown_format", None) == "commonmark":
             config.nb_render_markdown_format = "myst"
 
-    def mathml(self, tex: str, *, display: bool, place: str = "formula") -> str:
-        """Return the ``<math>`` element for a formula.
+    def typeset(self, tex: str, *, display: bool, place: str) -> tuple[str, dict[str, str]]:
+        """Return the ``<math>`` element for a formula, and the attributes of a box around it.
 
         Args:
             tex: the formula, without dollar signs.
             display: True for a formula on its own line.
             place: where the formula stands, for the error message.
+
+        Returns:
+            MathML, and what its box needs if it may have to scroll; nothing if it is short.
 
         Raises:
             ExtensionError: the formula cannot be typeset. It stops the build.
@@ -105,15 +111,16 @@ class Typesetter:
         """
         try:
             plain = without_numbers(tex)
-            return self._converter.convert_with_local_state(plain, displaystyle=display)
-        except LatexError as error:
+            math = self._converter.convert_with_local_state(plain, displaystyle=display)
+            return math, _scrolling(math)
+        except (LatexError, ElementTree.ParseError) as error:
             message = f"{place}: cannot typeset the formula '{tex.strip()}': {error}"
             raise ExtensionError(message) from error
 
     def visit_inline(self, translator: Any, node: nodes.math) -> None:
         """Write an inline formula; one too long for a phone scrolls in its own box."""
-        math = self.mathml(node.astext(), display=False, place=_place(translator, node))
-        scrolling = _scrolling(math)
+        place = _place(translator, node)
+        math, scrolling = self.typeset(node.astext(), display=False, place=place)
         names = "math notranslate nohighlight" + (" formula" if scrolling else "")
         translator.body.append(translator.starttag(node, "span", "", CLASS=names, **scrolling))
         translator.body.append(f"{math}</span>")
@@ -121,14 +128,15 @@ class Typesetter:
 
     def visit_display(self, translator: Any, node: nodes.math_block) -> None:
         """Write a formula on its own line, with its number if it has one."""
-        math = self.mathml(node.astext(), display=True, place=_place(translator, node))
+        place = _place(translator, node)
+        math, scrolling = self.typeset(node.astext(), display=True, place=place)
         body = translator.body
         body.append(translator.starttag(node, "div", CLASS="math notranslate nohighlight"))
         if node["number"]:
             body.append(f'<span class="eqno">({get_node_equation_number(translator, node)})')
             translator.add_permalink_ref(node, _("Link to this equation"))
             body.append("</span>")
-        attributes = "".join(f' {name}="{value}"' for name, value in _scrolling(math).items())
+        attributes = "".join(f' {name}="{value}"' for name, value in scrolling.items())
         body.append(f'<div class="formula"{attributes}>{math}</div></div>\n')
         raise nodes.SkipNode
 
@@ -163,7 +171,9 @@ def width(element: ElementTree.Element) -> float:
     if element.tag in ("munder", "mover", "munderover"):
         return max([parts[0], *(0.7 * part for part in parts[1:])])
     if element.tag == "mspace":
-        return float(element.get("width", "0em").removesuffix("em"))
+        length = element.get("width", "0em")
+        unit = length.lstrip("-.0123456789")
+        return float(length.removesuffix(unit)) * _EM[unit]
     if element.tag == "mo" and text not in ("", *"()[]{}|.,⌈⌉⌊⌋"):
         return 1.2
     return sum(parts) + 0.5 * len(text)

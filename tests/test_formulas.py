@@ -148,9 +148,22 @@ def test_site_without_formulas_gets_no_font(build: Builder) -> None:
     assert not (site / "_static" / formulas.FONT).exists()
 
 
+def test_spaces_in_every_unit_are_typeset(build: Builder) -> None:
+    units = ("em", "ex", "pt", "mm", "cm", "in", "sp")
+    spaces = "".join(rf"\kern1{unit} x" for unit in units)
+    site = build(index=f"# Title\n\n${spaces}$ and $a\\hspace{{1cm}}b$\n")
+    assert (site / "index.html").read_text(encoding="utf8").count("<mspace") == len(units) + 1
+
+
 @pytest.mark.parametrize(
     ("tex", "mark"),
-    [(r"\fracc{a}{b}", "$"), (r"\frac{a", "$$"), (r"\left( a", "$"), (r"\begin{align} a", "$$")],
+    [
+        (r"\fracc{a}{b}", "$"),
+        (r"\frac{a", "$$"),
+        (r"\left( a", "$"),
+        (r"\begin{align} a", "$$"),
+        ("a\x01b", "$"),
+    ],
 )
 def test_broken_formula_stops_the_build_and_is_named(build: Builder, tex: str, mark: str) -> None:
     with pytest.raises(ExtensionError) as caught:
@@ -213,6 +226,8 @@ def test_environments_that_number_lines_are_replaced(tex: str, plain: str) -> No
         ("<math><mfrac><mi>x</mi><mn>100</mn></mfrac></math>", 1.7),
         ("<math><msup><mi>x</mi><mn>10</mn></msup></math>", 1.2),
         ('<math><mi>x</mi><mspace width="2em"/></math>', 2.5),
+        ('<math><mi>x</mi><mspace width="1.12rem"/></math>', 1.5),
+        ('<math><mi>x</mi><mspace width="4ex"/><mspace style="margin-left:-1em"/></math>', 2.5),
         (
             "<math><mtable><mtr><mtd><mi>x</mi></mtd><mtd><mi>y</mi></mtd></mtr>"
             "<mtr><mtd><mn>100</mn></mtd></mtr></mtable></math>",
