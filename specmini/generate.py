@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from specmini.cached_model import CachedModel
+from specmini.checks import whole_number
 from specmini.drafters.base import Drafter
 from specmini.sampling import Sampling
 from specmini.verify import Draft, check_tokens, verify
@@ -105,17 +106,19 @@ def generate(
         stop_tokens: the text ends with the first of these.
 
     Raises:
-        ValueError: an empty prompt, one that fills the context, an unknown token, a negative
-            length, or a drafter without a draft length and the other way round.
+        ValueError: an empty prompt, one that fills the context, an unknown token, a length that is
+            negative or no whole number, a drafter without a draft length or the other way round;
+            later, a drafter that proposes more than it was asked for or runs the target itself.
     """
     vocabulary, context = target.vocabulary, target.context
     if not 1 <= len(prompt) < context:
         raise ValueError(f"prompt must have length in [1, {context}), got {len(prompt)}")
-    check_tokens(np.asarray(prompt), vocabulary)
-    check_tokens(np.asarray(sorted(stop_tokens), dtype=np.int64), vocabulary)
-    if new_tokens < 1:
-        raise ValueError(f"new_tokens must be at least 1, got {new_tokens}")
-    if draft_length < 0 or (drafter is None) != (draft_length == 0):
+    check_tokens(prompt, vocabulary, "prompt")
+    stops = frozenset(stop_tokens)
+    check_tokens(list(stops), vocabulary, "stop_tokens")
+    new_tokens = int(whole_number("new_tokens", new_tokens, minimum=1))
+    draft_length = int(whole_number("draft_length", draft_length))
+    if (drafter is None) != (draft_length == 0):
         raise ValueError(
             "draft_length must be at least 1 with a drafter and 0 without, "
             f"got {draft_length} {'without' if drafter is None else 'with'} one"
@@ -135,23 +138,25 @@ def generate(
         begun = time.perf_counter()
         # a round adds one token more than it drafts, so the last one drafts less
         usable = min(draft_length, limit - len(text) - 1)
-        draft = drafter.propose(text, usable, rng) if drafter and usable else empty_draft
+        asked = drafter if usable else None
+        draft = empty_draft if asked is None else asked.propose(text, usable, rng)
         drafted = time.perf_counter()
-        drafted_tokens = [int(token) for token in draft.tokens]
+        _check_draft(draft, usable, target, text)
+        drafted_tokens: list[int] = draft.tokens.tolist()
         logits = target.forward([text[-1], *drafted_tokens])  # (K + 1, V)
         passed = time.perf_counter()
 
         verdict = verify(sampling.probs(logits), draft, rng)
-        target.truncate(len(text) + verdict.n_accepted)
-        if drafter and usable:
-            drafter.observe(verdict)
+        if asked is not None:
+            asked.observe(verdict)
 
         gained = [*drafted_tokens[: verdict.n_accepted], verdict.next_token]
         for place, token in enumerate(gained):
-            if token in stop_tokens:
+            if token in stops:
                 gained, stopped = gained[: place + 1], True
                 break
         text += gained
+        target.truncate(len(text) - 1)
         ended = time.perf_counter()
         rounds.append(
             Round(
@@ -172,3 +177,15 @@ def generate(
         ending="stop token" if stopped else ending,
         prefill_seconds=prefilled - started,
     )
+
+
+def _check_draft(draft: Draft, usable: int, target: CachedModel, text: Sequence[int]) -> None:
+    """Check what a drafter did: it may be the reader's own."""
+    if len(draft) > usable:
+        raise ValueError(f"draft must have at most {usable} tokens, got {len(draft)}")
+    if target.length != len(text) - 1:
+        raise ValueError(
+            f"target must have seen {len(text) - 1} tokens after drafting, got {target.length}; "
+            "a drafter needs a model of its own"
+        )
+    check_tokens(draft.tokens, target.vocabulary, "draft tokens")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from specmini.checks import FloatArray
+from specmini.checks import FloatArray, whole_number
 
 __all__ = ["Sampling", "draw", "greedy", "plain"]
 
@@ -23,15 +23,17 @@ class Sampling:
     """How a next token is chosen from logits.
 
     The order is that of most engines: temperature, then top-k, then top-p. Tokens that tie with
-    the last one kept by top-k are kept too, so equal logits are treated equally.
+    the last one kept are kept too, so equal logits are treated equally.
 
     Attributes:
         temperature: divides the logits; 0 chooses the likeliest token (the first of equals).
         top_k: keep the k likeliest tokens; None keeps all.
-        top_p: keep the smallest set of likeliest tokens whose probability reaches this.
+        top_p: keep the smallest set of likeliest tokens whose probability reaches this; 1 keeps
+            all.
 
     Raises:
-        ValueError: a temperature below 0, a k below 1, or a p outside (0, 1].
+        ValueError: a temperature that is neither 0 nor in [1e-30, 1e30], a k that is no whole
+            number from 1, or a p outside (0, 1].
     """
 
     temperature: float = 1.0
@@ -39,10 +41,11 @@ class Sampling:
     top_p: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.temperature < np.inf:
-            raise ValueError(f"temperature must be in [0, inf), got {self.temperature}")
-        if self.top_k is not None and self.top_k < 1:
-            raise ValueError(f"top_k must be at least 1, or None, got {self.top_k}")
+        # single precision holds no smaller and no larger divisor
+        if self.temperature != 0 and not 1e-30 <= self.temperature <= 1e30:
+            raise ValueError(f"temperature must be 0 or in [1e-30, 1e30], got {self.temperature}")
+        if self.top_k is not None:
+            whole_number("top_k", self.top_k, minimum=1)
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be in (0, 1], got {self.top_p}")
 
@@ -50,23 +53,36 @@ class Sampling:
         """The distributions that these logits stand for.
 
         Args:
-            logits: (..., V).
+            logits: (..., V) with V at least 1; -inf forbids a token. Single precision stays
+                single up to the exponential, as exact as such logits are and twice as fast.
 
         Returns:
             (..., V) float64; each row sums to 1.
+
+        Raises:
+            ValueError: no token, NaN, +inf, or a row that forbids every token.
         """
-        scores = np.asarray(logits, dtype=np.float64)  # (..., V)
+        scores = np.asarray(logits)  # (..., V)
+        if scores.dtype != np.float32:
+            scores = scores.astype(np.float64, copy=False)  # (..., V)
+        if scores.ndim == 0 or scores.shape[-1] == 0:
+            raise ValueError(f"logits must have shape (..., V), V at least 1, got {scores.shape}")
+        best = scores.max(-1, keepdims=True)  # (..., 1)
+        if np.count_nonzero(np.isfinite(best)) < best.size:
+            raise ValueError(
+                "logits must be finite or -inf, with a finite one in each row, "
+                f"got a row whose largest is {best[~np.isfinite(best)][0]}"
+            )
         if self.temperature == 0:
-            best = scores.argmax(-1)[..., None]  # (..., 1)
-            certain = np.zeros_like(scores)  # (..., V)
-            np.put_along_axis(certain, best, 1.0, axis=-1)
-            return certain
-        # subtracting first keeps a tiny temperature from overflowing
-        scores = (scores - scores.max(-1, keepdims=True)) / self.temperature  # (..., V)
+            likeliest = scores.argmax(-1)[..., None]  # (..., 1)
+            certain: FloatArray = (np.arange(scores.shape[-1]) == likeliest).astype(np.float64)
+            return certain  # (..., V)
+        scores = (scores - best) / self.temperature  # (..., V)
         if self.top_k is not None and self.top_k < scores.shape[-1]:
-            kth = np.partition(scores, -self.top_k, axis=-1)[..., [-self.top_k]]  # (..., 1)
+            k = int(self.top_k)
+            kth = np.partition(scores, -k, axis=-1)[..., [-k]]  # (..., 1)
             scores = np.where(scores < kth, -np.inf, scores)  # (..., V)
-        probs = np.exp(scores)  # (..., V)
+        probs: FloatArray = np.exp(scores).astype(np.float64, copy=False)  # (..., V)
         probs /= probs.sum(-1, keepdims=True)
         return probs if self.top_p == 1 else _nucleus(probs, self.top_p)
 
@@ -75,27 +91,33 @@ plain = Sampling()
 greedy = Sampling(temperature=0.0)
 
 
-def draw(weights: FloatArray, rng: np.random.Generator) -> int:
-    """Draw an index with probability proportional to its weight.
+def draw(weights: ArrayLike, rng: np.random.Generator) -> int:
+    """Draw an index with probability proportional to its weight; never one of weight 0.
 
     Args:
-        weights: (V,) at least 0, with a positive sum; it need not be 1.
+        weights: (V,) at least 0 (not checked), with a positive sum; it need not be 1.
         rng: source of randomness; one uniform number is used.
+
+    Raises:
+        ValueError: the shape is another, or the sum is not positive and finite.
     """
+    weights = np.asarray(weights, dtype=np.float64)  # (V,)
+    if weights.ndim != 1 or not weights.size:
+        raise ValueError(f"weights must have shape (V,), V at least 1, got {weights.shape}")
     cumulated = weights.cumsum()  # (V,)
-    total = cumulated[-1]
+    total = float(cumulated[-1])
+    if not 0 < total < np.inf:
+        raise ValueError(f"weights must have a sum in (0, inf), got {total}")
     index = int(cumulated.searchsorted(rng.random() * total, side="right"))
-    # a product that rounds up to the total would fall behind the last token that may be drawn
+    # a subnormal product can round up to the total, which is behind every token
     return index if index < len(cumulated) else int(cumulated.searchsorted(total))
 
 
 def _nucleus(probs: FloatArray, top_p: float) -> FloatArray:
     """Keep the likeliest tokens of each row until their probability reaches ``top_p``."""
-    order = np.argsort(-probs, axis=-1, kind="stable")  # (..., V) likeliest first
-    ordered = np.take_along_axis(probs, order, axis=-1)  # (..., V)
+    ordered = np.sort(probs, axis=-1)[..., ::-1]  # (..., V) likeliest first
     before = ordered.cumsum(-1) - ordered  # (..., V) probability of the likelier tokens
-    kept = np.where(before < top_p, ordered, 0.0)  # (..., V)
-    nucleus = np.zeros_like(probs)  # (..., V)
-    np.put_along_axis(nucleus, order, kept, axis=-1)
-    nucleus /= nucleus.sum(-1, keepdims=True)
+    last = np.where(before < top_p, ordered, 1.0).min(-1, keepdims=True)  # (..., 1)
+    kept = np.where(probs < last, 0.0, probs)  # (..., V)
+    nucleus: FloatArray = kept / kept.sum(-1, keepdims=True)  # (..., V)
     return nucleus

@@ -29,13 +29,15 @@ class TableModel:
         context: most tokens it can have seen.
 
     Raises:
-        ValueError: the table is no cube, or a row no distribution.
+        ValueError: the table is no cube, a row no distribution, or the context below 1.
     """
 
     def __init__(self, table: ArrayLike, context: int = 256) -> None:
         self._table = np.asarray(table, dtype=np.float64)  # (V, ..., V, V)
-        if self._table.ndim < 1 or len(set(self._table.shape)) != 1:
-            raise ValueError(f"table must have equal dimensions, got {self._table.shape}")
+        if len(set(self._table.shape)) != 1 or self._table.size == 0:
+            raise ValueError(f"table must have shape (V, ..., V), got {self._table.shape}")
+        if context < 1:
+            raise ValueError(f"context must be at least 1, got {context}")
         check_rows("table", self._table.reshape(-1, self.vocabulary))
         with np.errstate(divide="ignore"):
             self._logits = np.log(self._table)  # (V, ..., V, V)
@@ -65,12 +67,12 @@ class TableModel:
     def forward(self, tokens: Sequence[int]) -> FloatArray:
         """See T more tokens: (T, V) logits. Raises ``ValueError`` as ``CachedModel.forward``."""
         check_room(self, tokens)
-        check_tokens(np.asarray(tokens), self.vocabulary)
+        check_tokens(tokens, self.vocabulary)
         rows = []
         for token in tokens:
             self._seen.append(int(token))
             rows.append(self._logits[self._place()])  # (V,)
-        return np.stack(rows)  # (T, V)
+        return np.array(rows)  # (T, V)
 
     def truncate(self, length: int) -> None:
         """Forget all but the first ``length`` tokens."""

@@ -27,41 +27,46 @@ __all__ = ["Draft", "Verdict", "verify"]
 sum_tolerance = 1e-6  # rows in float32 sum to 1 within 1e-7 times a few
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Draft:
     """Tokens that a drafter proposes.
 
     Attributes:
-        tokens: (K,) ids; K may be 0.
+        tokens: (K,) ids, integers; K may be 0.
         probs: (K, V); row i is the distribution q that token i was drawn from. None if the
             drafter names its tokens with certainty.
 
     Raises:
-        ValueError: the shapes do not fit, or a row gives 0 to the token drawn from it.
+        ValueError: the shapes do not fit, a row is no distribution, or a row gives 0 to the token
+            drawn from it.
     """
 
     tokens: IntArray
     probs: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        if self.tokens.ndim != 1:
-            raise ValueError(f"tokens must have shape (K,), got {self.tokens.shape}")
+        if not isinstance(self.tokens, np.ndarray):
+            raise ValueError(f"tokens must be an array of integers, got {self.tokens!r}")
+        if self.tokens.ndim != 1 or self.tokens.dtype.kind not in "iu":
+            raise ValueError(
+                "tokens must be integers of shape (K,), "
+                f"got {self.tokens.dtype} of shape {self.tokens.shape}"
+            )
         if self.probs is None:
             return
-        if self.probs.ndim != 2 or len(self.probs) != len(self.tokens):
+        if np.ndim(self.probs) != 2 or len(self.probs) != len(self.tokens):
             raise ValueError(
                 f"probs must have shape ({len(self.tokens)}, V) for {len(self.tokens)} tokens, "
-                f"got {self.probs.shape}"
+                f"got {np.shape(self.probs)}"
             )
         check_tokens(self.tokens, self.probs.shape[1])
         check_rows("probs", self.probs)
-        drawn = self.probs[np.arange(len(self.tokens)), self.tokens]  # (K,)
-        if not (drawn > 0).all():
-            position = int(drawn.argmin())
-            raise ValueError(
-                f"probs must be positive at the token drawn, got {drawn[position]} for token "
-                f"{self.tokens[position]} at position {position}"
-            )
+        for position, token in enumerate(self.tokens.tolist()):
+            if not self.probs[position, token] > 0:
+                raise ValueError(
+                    f"probs must be positive at the token drawn, got "
+                    f"{self.probs[position, token]} for token {token} at position {position}"
+                )
 
     def __len__(self) -> int:
         """Number of tokens, K."""
@@ -109,33 +114,42 @@ def verify(target_probs: ArrayLike, draft: Draft, rng: np.random.Generator) -> V
     check_tokens(draft.tokens, p.shape[1])
     check_rows("target_probs", p)
 
-    for position, token in enumerate(draft.tokens):
-        q = 1.0 if draft.probs is None else draft.probs[position, token]
-        if rng.random() * q >= p[position, token]:
-            return Verdict(position, draw(_residual(p[position], draft, position), rng))
+    # in double precision, or a product of single ones could round up to p and reject it
+    q = None if draft.probs is None else np.asarray(draft.probs, dtype=np.float64)  # (K, V)
+    for position, token in enumerate(draft.tokens.tolist()):
+        drafted = 1.0 if q is None else q[position, token]
+        # no quotient, so nothing divides by 0; "or equal", so a token with p = 0 never passes
+        if rng.random() * drafted >= p[position, token]:
+            left = _residual(p[position], None if q is None else q[position], token)  # (V,)
+            return Verdict(position, draw(left, rng))
     return Verdict(len(draft), draw(p[-1], rng))
 
 
-def _residual(p: FloatArray, draft: Draft, position: int) -> FloatArray:
+def _residual(p: FloatArray, q: FloatArray | None, token: int) -> FloatArray:
     """What p has more than q, (V,): the weights of the recovered token."""
-    if draft.probs is None:
+    if q is None:
         left = p.copy()  # (V,)
-        left[draft.tokens[position]] = 0.0
+        left[token] = 0.0
     else:
-        left = np.maximum(p - draft.probs[position], 0.0)  # (V,)
+        left = np.maximum(p - q, 0.0)  # (V,)
     # equal distributions are never rejected; if rounding did it, p is what is left to draw from
-    return left if left.any() else p
+    return left if np.count_nonzero(left) else p
 
 
-def check_tokens(tokens: IntArray, vocabulary: int) -> None:
-    """Check that ids are in [0, vocabulary).
+def check_tokens(tokens: ArrayLike, vocabulary: int, name: str = "tokens") -> None:
+    """Check that ids are integers in [0, vocabulary).
 
     Raises:
-        ValueError: names the first that is not.
+        ValueError: another shape than (T,), another type, or names the first id outside.
     """
-    for position, token in enumerate(tokens):
+    ids = np.asarray(tokens)  # (T,)
+    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
+        raise ValueError(
+            f"{name} must be integers of shape (T,), got {ids.dtype} of shape {ids.shape}"
+        )
+    for position, token in enumerate(ids.tolist()):
         if not 0 <= token < vocabulary:
-            raise ValueError(f"tokens must be in [0, {vocabulary}), got {token} at {position}")
+            raise ValueError(f"{name} must be in [0, {vocabulary}), got {token} at {position}")
 
 
 def check_rows(name: str, rows: FloatArray) -> None:
@@ -144,9 +158,8 @@ def check_rows(name: str, rows: FloatArray) -> None:
     Raises:
         ValueError: a number is negative or NaN, or a row does not sum to 1.
     """
-    sums = rows.sum(-1)  # (K,)
-    if not (rows.size == 0 or rows.min() >= 0):
+    if rows.size and not rows.min() >= 0:
         raise ValueError(f"{name} must be at least 0, got {rows.min()}")
-    if not (np.abs(sums - 1) <= sum_tolerance).all():
-        row = int(np.abs(sums - 1).argmax())
-        raise ValueError(f"{name} must sum to 1 in each row, got {sums[row]} in row {row}")
+    for row, total in enumerate(rows.sum(-1).tolist()):
+        if not abs(total - 1) <= sum_tolerance:
+            raise ValueError(f"{name} must sum to 1 in each row, got {total} in row {row}")

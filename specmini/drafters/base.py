@@ -28,7 +28,9 @@ class Drafter(Protocol):
             rng: source of randomness.
 
         Returns:
-            At most K tokens. Fewer, or none, when it has nothing to say or no room.
+            At most K tokens. Fewer, or none, when it has nothing to say or no room. Whether a
+            token that was drawn is proposed must not depend on what it turned out to be: keeping
+            only likely draws changes their distribution, and then q is not what they came from.
         """
 
     def observe(self, verdict: Verdict) -> None:

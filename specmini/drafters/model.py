@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from specmini.cached_model import CachedModel
-from specmini.checks import FloatArray, choice
+from specmini.checks import choice
 from specmini.sampling import Sampling, draw
 from specmini.verify import Draft, Verdict
 
@@ -52,26 +52,29 @@ class ModelDrafter:
     def propose(self, text: Sequence[int], draft_length: int, rng: np.random.Generator) -> Draft:
         """Guess at most K tokens; fewer where the draft model's context ends."""
         room = self.model.context - len(text) + 1  # the last guess is never fed back
+        steps = min(draft_length, room)
+        unseen = self._rewind(text) if steps > 0 else []
         tokens: list[int] = []
         rows = []
-        for _ in range(min(draft_length, room)):
-            q = self.sampling.probs(self._logits([*text, *tokens]))  # (V,)
-            tokens.append(int(q.argmax()) if self.rule == "greedy draft" else draw(q, rng))
+        for _ in range(steps):
+            q = self.sampling.probs(self.model.forward(unseen)[-1])  # (V,)
+            self._seen += unseen
+            unseen = [int(q.argmax()) if self.rule == "greedy draft" else draw(q, rng)]
+            tokens += unseen
             rows.append(q)
         drafted = np.array(tokens, dtype=np.int64)  # (K,)
-        return Draft(drafted, np.stack(rows) if rows and self.rule == "textbook" else None)
+        return Draft(drafted, np.array(rows) if rows and self.rule == "textbook" else None)
 
     def observe(self, verdict: Verdict) -> None:
         """A model learns nothing from verdicts."""
 
-    def _logits(self, text: list[int]) -> FloatArray:
-        """Logits after a text, (V,); only what the model has not seen yet is run."""
-        known = 0
+    def _rewind(self, text: Sequence[int]) -> list[int]:
+        """Go back to where the text agrees with what the model has seen; return what follows."""
+        agreed = 0
         for seen, now in zip(self._seen, text[:-1], strict=False):
             if seen != now:
                 break
-            known += 1
-        self.model.truncate(known)
-        self._seen = text
-        logits: FloatArray = self.model.forward(text[known:])[-1]  # (V,)
-        return logits
+            agreed += 1
+        self.model.truncate(agreed)
+        self._seen = list(text[:agreed])
+        return list(text[agreed:])
