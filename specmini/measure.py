@@ -1,0 +1,121 @@
+"""Where the wings meet: time plain and speculative decoding side by side.
+
+``compare`` takes any target and drafter with the small interface of ``CachedModel`` and
+``Drafter``. Each draft length gives a ``Cell``, which holds what was measured beside what the
+theory predicts for it.
+
+The clock is honest only if both sides run in the same minute: other work on a machine, its heat
+and its memory traffic move a step by more than what is to be measured. So the ways of decoding
+take turns prompt by prompt, their order changes, and only ratios are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from specmini.cached_model import CachedModel
+from specmini.cell import Cell, Prediction, Residual, Runs, cell, pooled
+from specmini.drafters.base import Drafter
+from specmini.generate import Generation, generate
+from specmini.numpy_model import single_thread
+from specmini.sampling import Sampling
+
+__all__ = ["Cell", "Comparison", "Prediction", "Residual", "cell", "compare", "pooled"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Texts and clocks of plain and speculative decoding that took turns.
+
+    Attributes:
+        plain: generations by prompt and repetition.
+        speculative: the same for each draft length.
+    """
+
+    plain: Runs
+    speculative: Mapping[int, Runs]
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """A cell for each draft length, in the order they were given."""
+        return tuple(self.cell(length) for length in self.speculative)
+
+    def cell(self, draft_length: int) -> Cell:
+        """The cell of one draft length.
+
+        Raises:
+            ValueError: it was not measured, or no round drafted that much.
+        """
+        if draft_length not in self.speculative:
+            measured = list(self.speculative)
+            raise ValueError(f"draft_length must be one of {measured}, got {draft_length}")
+        return cell(self.plain, self.speculative[draft_length], draft_length)
+
+
+def compare(
+    target: CachedModel,
+    drafter: Drafter,
+    prompts: Sequence[Sequence[int]],
+    *,
+    draft_lengths: Sequence[int],
+    sampling: Sampling,
+    new_tokens: int,
+    rng: np.random.Generator,
+    repeats: int = 1,
+) -> Comparison:
+    """Time plain and speculative decoding, taking turns prompt by prompt, on one core.
+
+    For each prompt the plain way and every draft length run once, then the next prompt follows;
+    the order turns and reverses, so that no way is always first. At a temperature the texts
+    differ from run to run, which is why it is the time of a token that counts. One short run of
+    each way goes first and is not counted.
+
+    Args:
+        target: the model whose text is wanted; it must be the fastest engine you have, or the
+            speedup is fake.
+        drafter: guesses its tokens; with the same sampling, if it has one.
+        prompts: at least one token each.
+        draft_lengths: the K to measure, each at least 1, all different.
+        sampling: what the logits stand for.
+        new_tokens: length of each text.
+        rng: source of randomness; the texts, not the clocks, follow from it.
+        repeats: how often to go through the prompts.
+
+    Raises:
+        ValueError: no prompts, no or wrong draft lengths, no repeats; or as ``generate``.
+    """
+    if not prompts:
+        raise ValueError("prompts must hold at least one, got none")
+    if repeats < 1:
+        raise ValueError(f"repeats must be at least 1, got {repeats}")
+    lengths = list(draft_lengths)
+    if not lengths or min(lengths) < 1 or len(set(lengths)) != len(lengths):
+        raise ValueError(f"draft_lengths must be different numbers of at least 1, got {lengths}")
+
+    def run(prompt: Sequence[int], length: int, limit: int, rng: np.random.Generator) -> Generation:
+        return generate(
+            target,
+            prompt,
+            limit,
+            rng,
+            sampling=sampling,
+            drafter=drafter if length else None,
+            draft_length=length,
+        )
+
+    ways = [0, *lengths]
+    texts: dict[int, list[list[Generation]]] = {way: [[] for _ in prompts] for way in ways}
+    warm_up, measured = rng.spawn(2)
+    with single_thread():
+        for way in ways:
+            run(prompts[0], way, min(new_tokens, 2 * (way + 1)), warm_up)
+        for turn in range(repeats * len(prompts)):
+            place = turn % len(prompts)
+            turned = ways[turn % len(ways) :] + ways[: turn % len(ways)]
+            for way in turned[:: -1 if turn % 2 else 1]:
+                texts[way][place].append(run(prompts[place], way, new_tokens, measured))
+    runs = {way: tuple(tuple(prompt) for prompt in texts[way]) for way in ways}
+    return Comparison(plain=runs.pop(0), speculative=runs)
