@@ -7,7 +7,6 @@
 import argparse
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 import nbformat
@@ -54,15 +53,18 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
 
 
 def write(notebook: NotebookNode, path: Path) -> None:
-    """Write in stored form; the file is replaced in one step or not at all."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".ipynb")
+    """Write in stored form; the file is replaced in one step or not at all.
+
+    The beginnings of a write that is killed carry a name that no build takes for a chapter, and
+    the next write replaces them.
+    """
+    unfinished = path.with_name(f".{path.name}.part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-            out.write(nbformat.writes(normalized(notebook)) + "\n")
-        Path(temporary).chmod(0o644)
-        os.replace(temporary, path)
+        text = nbformat.writes(normalized(notebook)) + "\n"
+        unfinished.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(unfinished, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
         raise
 
 

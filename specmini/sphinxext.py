@@ -4,13 +4,17 @@
   mount points that one small script brings to life without a kernel.
 * Nothing from elsewhere: the scripts that the book theme would fetch from other hosts (live
   kernels, ipywidgets) are left out, and so are files that no page uses.
-* Fresh numbers: executed chapters are cached, and the cache is void once the package changes.
+* Fresh numbers: executed chapters are cached, and the cache is void once the package changes or
+  another version of something is installed.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -92,21 +96,33 @@ def _mount_point(content: dict[str, Any]) -> str:
     )
 
 
-def _fingerprint() -> str:
-    """Hash of everything in the package that can change what a chapter prints."""
-    digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*")):
-        if path.suffix in {".py", ".toml", ".js", ".css"}:
-            digest.update(path.relative_to(PACKAGE).as_posix().encode())
-            digest.update(path.read_bytes())
+def _fingerprint(package: Path, installed: Iterable[Distribution]) -> str:
+    """Hash of what can change what a chapter prints, beside the chapter itself.
+
+    Args:
+        package: folder of the package; all of its files count, code and data.
+        installed: what its imports may find; names and versions count, and so does Python's.
+    """
+    digest = hashlib.sha256(sys.version.encode())
+    for name in sorted({f"{found.name}=={found.version}\n" for found in installed}):
+        digest.update(name.encode())
+    for path in sorted(package.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            content = path.read_bytes()
+            name = path.relative_to(package).as_posix()
+            digest.update(f"{name}\0{len(content)}\0".encode())
+            digest.update(content)
     return digest.hexdigest()[:16]
 
 
 def _configure(app: Sphinx, config: Config) -> None:
     build = Path(app.outdir).parent
     # The cache is keyed by cell source alone. Without this, a chapter would keep the numbers that
-    # an older version of the package computed.
-    config.nb_execution_cache_path = str(build / ".jupyter_cache" / _fingerprint())
+    # an older version of the package, or of NumPy, computed.
+    state = _fingerprint(PACKAGE, distributions())
+    config.nb_execution_cache_path = str(build / ".jupyter_cache" / state)
+    # Tracebacks of an earlier build that failed would stay in the site.
+    shutil.rmtree(Path(app.outdir) / "reports", ignore_errors=True)
 
     assets = build / "assets"
     assets.mkdir(parents=True, exist_ok=True)

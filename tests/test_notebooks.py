@@ -1,5 +1,8 @@
 """Chapters are stored executed, in one normal form, and say what their pictures show."""
 
+import subprocess
+import sys
+
 import nbformat
 import pytest
 from chapters import BOOK, CHAPTERS, code_cells, load
@@ -111,6 +114,71 @@ def test_executing_writes_normal_form_and_a_failing_cell_leaves_the_file_alone(t
         notebooks.execute(path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["chapter.ipynb"]
+
+
+def test_a_write_that_is_killed_leaves_the_chapter_and_nothing_that_looks_like_one(tmp_path):
+    path = tmp_path / "chapter.ipynb"
+    notebooks.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), path)
+    before = path.read_bytes()
+    # _exit ends the process as kill -9 does: nothing is cleaned up.
+    code = (
+        "import os, sys, nbformat, pathlib\n"
+        "from specmini import notebooks\n"
+        "os.replace = lambda *_: os._exit(9)\n"
+        "notebooks.write(nbformat.v4.new_notebook(), pathlib.Path(sys.argv[1]))"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(path)]).returncode == 9
+    assert path.read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 2
+    assert notebooks.chapters(tmp_path) == [path]
+
+    notebooks.write(load(path), path)
+    assert [p.name for p in tmp_path.iterdir()] == ["chapter.ipynb"]
+
+
+def test_a_write_that_fails_leaves_the_chapter_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "chapter.ipynb"
+    notebooks.write(nbformat.v4.new_notebook(), path)
+    before = path.read_bytes()
+
+    def refuse(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(notebooks.os, "replace", refuse)
+    changed = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("new")])
+    with pytest.raises(OSError, match="disk full"):
+        notebooks.write(changed, path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["chapter.ipynb"]
+
+
+def test_normal_form_forgets_the_run_and_keeps_the_author():
+    cell = nbformat.v4.new_code_cell("x", execution_count=9)
+    cell.metadata = nbformat.from_dict(
+        {"tags": ["hide-input"], "mystnb": {"figure": {}}, "execution": {"started": "now"}}
+    )
+    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "f00"}, "text/plain": "x"}
+    cell.outputs = [nbformat.v4.new_output("execute_result", view, execution_count=9)]
+    skipped = nbformat.v4.new_code_cell("y")
+    book = nbformat.v4.new_notebook(cells=[skipped, cell], metadata={"widgets": {"state": {}}})
+    stored = notebooks.normalized(book)
+    assert set(stored.metadata) == {"kernelspec", "language_info"}
+    assert [c.execution_count for c in stored.cells] == [None, 1]
+    assert stored.cells[1].metadata == {"tags": ["hide-input"], "mystnb": {"figure": {}}}
+    assert stored.cells[1].outputs[0].execution_count == 1
+    assert stored.cells[1].outputs[0].data == {"text/plain": "x"}
+    assert book.cells[1].execution_count == 9  # a copy: the caller's notebook is as it was
+    assert notebooks.normalized(stored) == stored
+
+
+def test_the_command_runs_every_notebook_of_a_folder(tmp_path, monkeypatch):
+    for name in ("b.ipynb", "a.ipynb"):
+        notebooks.write(nbformat.v4.new_notebook(), tmp_path / name)
+    ran = []
+    monkeypatch.setattr(notebooks, "execute", ran.append)
+    monkeypatch.setattr(sys, "argv", ["notebooks", str(tmp_path), str(tmp_path / "b.ipynb")])
+    notebooks.main()
+    assert [path.name for path in ran] == ["a.ipynb", "b.ipynb", "b.ipynb"]
 
 
 def test_a_folder_without_notebooks_is_refused(tmp_path):

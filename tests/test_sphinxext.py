@@ -1,0 +1,225 @@
+"""What the built site needs: outputs as nodes, no foreign files, a cache that forgets in time."""
+
+import importlib.metadata
+import json
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from docutils import nodes
+
+from specmini import notebooks, palette, sphinxext
+from specmini.figures import tokens
+from specmini.widgets.page import MIME as WIDGET_MIME
+
+WIDGET = {"widget": "explorer", "key": "abc", "state": {"K": 4}, "fallback": "<p>No script</p>"}
+
+
+def output(mime, content):
+    return SimpleNamespace(
+        mime_type=mime, content=content, string=content if isinstance(content, str) else ""
+    )
+
+
+def handled(mime, content):
+    return sphinxext.PageOutputRenderer.handle_mime(None, output(mime, content), inline=False)
+
+
+# --- outputs --------------------------------------------------------------------------------
+
+
+def test_a_figure_is_inlined_and_follows_the_page():
+    [node] = handled(sphinxext.FIGURE_MIME, tokens.tokens_distribution(0.8, 4)._repr_svg_())
+    assert node["classes"] == ["specmini-figure"]
+    assert node["format"] == "html"
+    assert f"var({palette.css_variable('accepted')})" in node.astext()
+    assert palette.ROLES["accepted"].light not in node.astext()
+
+
+def test_a_widget_becomes_a_mount_point_with_its_state():
+    [node] = handled(WIDGET_MIME, WIDGET)
+    assert node["classes"] == ["specmini-widget"]
+    before, _, after = node.astext().partition('<script type="application/json">')
+    assert before == '<div class="specmini-host" data-specmini="explorer"><p>No script</p>'
+    state = json.loads(after.removesuffix("</script></div>"))
+    assert state == {"widget": "explorer", "key": "abc", "state": {"K": 4}}
+
+
+@pytest.mark.parametrize(
+    ("mime", "content"), [("image/svg+xml", "<svg></svg>"), ("text/plain", "3.36")]
+)
+def test_outputs_of_others_are_left_alone(mime, content):
+    assert handled(mime, content) is None
+
+
+def test_ours_come_first_on_every_page_builder():
+    wanted = {
+        (builder, mime)
+        for builder in sphinxext.HTML_BUILDERS
+        for mime in (WIDGET_MIME, sphinxext.FIGURE_MIME)
+    }
+    overrides = sphinxext.PageOutputRenderer.mime_priority_overrides
+    assert {(builder, mime) for builder, mime, _ in overrides} == wanted
+
+
+# --- the cache ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def package(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "theory.py").write_text("x = 1")
+    (tmp_path / "data" / "table.toml").write_text("a = 1")
+    (tmp_path / "data" / "weights.safetensors").write_bytes(b"\0\1")
+    return tmp_path
+
+
+def installed(**versions):
+    return [SimpleNamespace(name=name, version=version) for name, version in versions.items()]
+
+
+def test_the_cache_is_kept_when_nothing_changed(package):
+    before = sphinxext._fingerprint(package, installed(numpy="2.4", torch="2.13"))
+    (package / "__pycache__").mkdir()
+    (package / "__pycache__" / "theory.cpython-311.pyc").write_bytes(b"compiled")
+    assert sphinxext._fingerprint(package, installed(torch="2.13", numpy="2.4")) == before
+
+
+@pytest.mark.parametrize("name", ["theory.py", "data/table.toml", "data/weights.safetensors"])
+def test_the_cache_is_void_when_a_file_of_the_package_changes(package, name):
+    before = sphinxext._fingerprint(package, [])
+    (package / name).write_bytes((package / name).read_bytes() + b" ")
+    changed = sphinxext._fingerprint(package, [])
+    (package / name).unlink()
+    assert len({before, changed, sphinxext._fingerprint(package, [])}) == 3
+
+
+def test_the_cache_is_void_when_another_version_is_installed(package):
+    before = sphinxext._fingerprint(package, installed(numpy="2.4"))
+    assert sphinxext._fingerprint(package, installed(numpy="2.5")) != before
+
+
+def test_the_cache_sees_what_is_really_installed():
+    found = {dist.name for dist in importlib.metadata.distributions()}
+    assert {"numpy", "matplotlib"} <= found
+
+
+def test_configuring_names_the_cache_writes_assets_and_clears_old_reports(tmp_path):
+    site = tmp_path / "html"
+    report = site / "reports" / "book" / "editor.err.log"
+    report.parent.mkdir(parents=True)
+    report.write_text("Traceback")
+    config = SimpleNamespace(html_static_path=[])
+    sphinxext._configure(SimpleNamespace(outdir=str(site)), config)
+    assert not (site / "reports").exists()
+    assert f"{tmp_path}" in config.nb_execution_cache_path
+    assert config.html_static_path == [str(tmp_path / "assets")]
+    names = {path.name for path in (tmp_path / "assets").iterdir()}
+    assert names == {"book.css", "specmini.js", "specmini.css"}
+    assert "--sm-draft:" in (tmp_path / "assets" / "book.css").read_text(encoding="utf-8")
+
+
+# --- pages ----------------------------------------------------------------------------------
+
+
+class App:
+    """The part of a Sphinx application that the page hooks use."""
+
+    def __init__(self, scripts=()):
+        self.env = SimpleNamespace(nb_metadata={"page": {"js_files": dict.fromkeys(scripts)}})
+        self.files = []
+
+    def add_js_file(self, name, **options):
+        self.files.append(name)
+
+    def add_css_file(self, name):
+        self.files.append(name)
+
+
+def document(*children):
+    tree = nodes.section()
+    tree += list(children)
+    return tree
+
+
+def test_only_a_page_with_a_widget_loads_the_widget_script():
+    for doctree, files in (
+        (document(*handled(WIDGET_MIME, WIDGET)), ["specmini.js", "specmini.css"]),
+        (document(nodes.paragraph(text="words")), []),
+        (None, []),
+    ):
+        app = App()
+        sphinxext._add_page_files(app, "page", "page.html", {}, doctree)
+        assert app.files == files
+
+
+def test_the_scripts_of_ipywidgets_are_not_asked_for():
+    app = App(["ipywidgets_requirejs", "ipywidgets_state", "other"])
+    sphinxext._add_page_files(app, "page", "page.html", {}, None)
+    assert list(app.env.nb_metadata["page"]["js_files"]) == ["other"]
+
+
+def test_thebe_is_dropped_by_name_and_by_body():
+    inline = SimpleNamespace(filename=None, attributes={"body": "const THEBE_JS_URL = 1"})
+    named = SimpleNamespace(filename="_static/sphinx-thebe.js", attributes={})
+    kept = SimpleNamespace(filename="specmini.js", attributes={"body": None})
+    context = {"script_files": [inline, named, kept], "css_files": ["_static/sphinx-thebe.css"]}
+    sphinxext._drop_live_kernel(None, "page", "page.html", context, None)
+    assert context == {"script_files": [kept], "css_files": []}
+
+
+PAGE = (
+    '<link rel="preload" as="script" href="_static/scripts/fontawesome.js?digest=1"/>\n'
+    '<script src="_static/searchtools.js"></script>\n'
+    '<div id="pst-primary-sidebar" class="x"></div><p role="doc-biblioentry">é</p>'
+)
+CONTAINER = '<div id="pst-primary-sidebar" role="region" aria-label="Book" class="x"></div>'
+
+
+@pytest.fixture
+def site(tmp_path):
+    static = tmp_path / "_static"
+    (static / "scripts").mkdir(parents=True)
+    (tmp_path / "_sources").mkdir()
+    for name in ("index.html", "search.html", "_static/example.html"):
+        (tmp_path / name).write_text(PAGE, encoding="utf-8")
+    for name in ("scripts/fontawesome.js", "scripts/theme.js", "theme.js.map", "sphinx-thebe.js"):
+        (static / name).write_text("")
+    cell = nbformat.v4.new_code_cell("1", execution_count=7, metadata={"execution": {"at": "now"}})
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "_sources" / "a.ipynb")
+    return tmp_path
+
+
+def finish(site, exception=None, kind="html"):
+    app = SimpleNamespace(outdir=str(site), builder=SimpleNamespace(format=kind))
+    sphinxext._finish(app, exception)
+    return {
+        path.relative_to(site).as_posix(): path.read_text(encoding="utf-8")
+        for path in site.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_finishing_mends_pages_and_drops_what_none_uses(site):
+    files = finish(site)
+    assert files["index.html"] == f'\n{CONTAINER}<p role="listitem">é</p>'
+    assert "searchtools" in files["search.html"]
+    assert 'role="listitem"' in files["search.html"]
+    assert files["_static/example.html"] == PAGE
+    left = {name for name in files if name.startswith("_static/") and "example" not in name}
+    assert left == {"_static/scripts/theme.js"}
+
+
+def test_finishing_offers_notebooks_in_normal_form(site):
+    finish(site)
+    offered = nbformat.read(site / "_sources" / "a.ipynb", as_version=4)
+    assert offered.cells[0].execution_count == 1
+    assert offered.cells[0].metadata == {}
+    assert offered == notebooks.normalized(offered)
+
+
+@pytest.mark.parametrize(("exception", "kind"), [(ValueError("x"), "html"), (None, "latex")])
+def test_a_build_that_failed_or_is_no_site_is_left_alone(site, exception, kind):
+    files = finish(site, exception, kind)
+    assert files["index.html"] == PAGE
+    assert "_static/sphinx-thebe.js" in files
