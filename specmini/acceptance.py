@@ -181,14 +181,10 @@ def _rate_and_length(
     return rate, length
 
 
-def one_length(draft_length: ArrayLike) -> int:
+def one_length(draft_length: ArrayLike, shortest: int = 0) -> int:
     """Return the single draft length that a function with a position axis needs."""
-    length = checks.whole_number("draft_length", draft_length)
-    if length.ndim:
-        raise ValueError(
-            f"draft_length must be one whole number >= 0, got an array of shape {length.shape}"
-        )
-    return int(length)
+    length = checks.whole_number("draft_length", draft_length, minimum=shortest)
+    return int(checks.single("draft_length", length))
 
 
 def _sinh_minus_argument(value: FloatArray) -> FloatArray:

@@ -46,7 +46,7 @@ class Machine:
     def __post_init__(self) -> None:
         for number in ("peak_flops", "bandwidth", "memory"):
             checked = checks.positive(number, getattr(self, number))
-            object.__setattr__(self, number, float(_single(number, checked)))
+            object.__setattr__(self, number, checks.single(number, checked))
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Model:
         sizes = ("layers", "hidden", "intermediate", "heads", "kv_heads", "head_dim", "vocabulary")
         for size in sizes:
             checked = checks.whole_number(size, getattr(self, size), minimum=1)
-            object.__setattr__(self, size, int(_single(size, checked)))
+            object.__setattr__(self, size, checks.single(size, checked))
         for switch in ("tied_embeddings", "qkv_bias", "qk_norm"):
             if not isinstance(getattr(self, switch), bool):
                 raise ValueError(f"{switch} must be True or False, got {getattr(self, switch)!r}")
@@ -169,7 +169,7 @@ def machine(short_name: str) -> Machine:
     """Return one machine.
 
     Args:
-        short_name: a key of ``machines()``.
+        short_name: a key of ``machines()``, in upper or lower case.
 
     Raises:
         ValueError: there is none of that name; the message lists all names.
@@ -181,7 +181,7 @@ def model(short_name: str) -> Model:
     """Return one model.
 
     Args:
-        short_name: a key of ``models()``.
+        short_name: a key of ``models()``, in upper or lower case.
 
     Raises:
         ValueError: there is none of that name; the message lists all names.
@@ -190,7 +190,7 @@ def model(short_name: str) -> Model:
 
 
 def _find(kind: str, short_name: str, entries: Mapping[str, Entry]) -> Entry:
-    return entries[checks.choice(kind, short_name, tuple(entries))]
+    return entries[checks.choice(kind, short_name, tuple(entries), any_case=True)]
 
 
 @cache
@@ -216,9 +216,3 @@ def _machine(entry: dict[str, Any]) -> Machine:
 def _read(file_name: str) -> dict[str, dict[str, Any]]:
     text = resources.files("specmini").joinpath("data", file_name).read_text(encoding="utf-8")
     return tomllib.loads(text)
-
-
-def _single(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    if array.ndim:
-        raise ValueError(f"{name} must be a single number, got an array of shape {array.shape}")
-    return array

@@ -163,19 +163,22 @@ def broadcast(**arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     return tuple(np.broadcast_to(array, shape) for array in arrays.values())
 
 
-def choice(name: str, value: object, choices: tuple[str, ...]) -> str:
-    """Return ``value`` if it is one of ``choices``.
+def choice(name: str, value: object, choices: tuple[str, ...], *, any_case: bool = False) -> str:
+    """Return the one of ``choices`` that ``value`` is.
 
     Args:
         name: argument name for the message.
         value: what the caller gave.
         choices: the strings that are allowed.
+        any_case: let upper and lower case be the same.
 
     Raises:
         ValueError: ``value`` is none of them; the message lists them all.
     """
-    if isinstance(value, str) and value in choices:
-        return value
+    if isinstance(value, str):
+        for option in choices:
+            if value == option or (any_case and value.casefold() == option.casefold()):
+                return option
     listed = ", ".join(repr(option) for option in choices)
     raise ValueError(f"{name} must be one of {listed}, got {value!r}")
 
@@ -202,12 +205,12 @@ def _number_array(name: str, value: ArrayLike, allowed: str) -> NDArray[Any]:
         numbers = np.asarray(value)
     except (ValueError, TypeError):
         raise ValueError(
-            f"{name} must be {allowed} (or an array of such), got {_shown(value)}"
+            f"{name} must be {allowed} (or an array of such), got {shown(value)}"
         ) from None
     if numbers.dtype.kind not in "fiu" or _holds_bool(value):
         kind = type_error_kinds.get(numbers.dtype.kind, str(numbers.dtype))
         kind = "bool" if _holds_bool(value) else kind
-        raise ValueError(f"{name} must be {allowed}, got {_shown(value)} of type {kind}")
+        raise ValueError(f"{name} must be {allowed}, got {shown(value)} of type {kind}")
     return numbers
 
 
@@ -227,6 +230,10 @@ def _refuse(name: str, numbers: NDArray[Any], wrong: NDArray[np.bool_], allowed:
     raise ValueError(f"{name} must be {allowed}, got {offender.item()!r}{where}")
 
 
-def _shown(value: object, limit: int = 60) -> str:
-    text = repr(value)
+def shown(value: object, limit: int = 60) -> str:
+    """Return a refused value for a message, NumPy's numbers as plain ones, cut to ``limit``."""
+    try:
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+    except ValueError:  # Python refuses to print some thousands of digits
+        text = "an int too long to print"
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import NoReturn, cast
+from typing import Literal, NoReturn, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import checks
-from specmini.acceptance import FloatArray
+from specmini.acceptance import FloatArray, one_length
 from specmini.positions import (
     conditional_rates_from_survival,
     falling_survival,
@@ -49,6 +49,20 @@ __all__ = [
 ]
 
 
+Kind = Literal[
+    "tokens",
+    "tokens_plus_one",
+    "accepted",
+    "filled",
+    "share",
+    "output_share",
+    "survival",
+    "alpha",
+    "conditional",
+    "unknown",
+]
+
+
 @dataclass(frozen=True)
 class Metric:
     """One number that one tool prints.
@@ -59,13 +73,19 @@ class Metric:
         kind: what it is; the kinds are listed in ``specmini/data/metrics.toml``.
         definition: the same in words.
         source: where the definition was read.
+
+    Raises:
+        ValueError: there is no such kind.
     """
 
     tool: str
     metric: str
-    kind: str
+    kind: Kind
     definition: str
     source: str
+
+    def __post_init__(self) -> None:
+        checks.choice("kind", self.kind, get_args(Kind))
 
 
 @dataclass(frozen=True)
@@ -84,6 +104,7 @@ class Reported:
         conditional_rates: acceptance given that those before were accepted, position 1..K; NaN
             at positions that no round reached.
         unknown: name of a field that is None -> reason.
+        assumption: what was taken for granted, in words; empty if nothing was.
     """
 
     metric: Metric
@@ -93,6 +114,7 @@ class Reported:
     acceptance_rate: float | None = None
     conditional_rates: tuple[float, ...] | None = None
     unknown: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    assumption: str = ""
 
 
 @cache
@@ -128,27 +150,17 @@ def convert(
             conversion needs is missing.
     """
     entry = _find(tool, metric)
-    length = None if draft_length is None else _one_length(draft_length)
+    length = None if draft_length is None else one_length(draft_length, shortest=1)
     drafted = _drafted(drafted_per_round, length)
     if entry.kind in ("survival", "conditional"):
         return _from_positions(entry, value, length, drafted)
     if entry.kind == "alpha":
         if length is None:
             _missing(entry, "draft_length")
-        rate = checks.probability("value", value)
-        if rate.ndim:
-            raise ValueError(
-                f"value must be one number for {entry.tool} {entry.metric!r}, "
-                f"got an array of shape {rate.shape}"
-            )
+        rate = checks.single("value", checks.probability("value", value))
         return _from_positions(entry, np.repeat(rate, length), None, drafted)
-    number = checks.real("value", value)
-    if number.ndim:
-        raise ValueError(
-            f"value must be one number for {entry.tool} {entry.metric!r}, "
-            f"got an array of shape {number.shape}"
-        )
-    tokens = _tokens(entry, float(number), length, drafted)
+    number = checks.single("value", checks.real("value", value))
+    tokens = _tokens(entry, number, length, drafted)
     return _reported(entry, tokens, length, drafted, None)
 
 
@@ -247,40 +259,34 @@ def _reported(
         )
     else:
         rates = tuple(float(chance) for chance in conditional)
-    return Reported(entry, length, tokens, share, rate, rates, MappingProxyType(unknown))
+    assumption = (
+        f"every round drafts {length} tokens; where rounds stop early, give drafted_per_round"
+        if length is not None and drafted is None
+        else ""
+    )
+    return Reported(
+        entry, length, tokens, share, rate, rates, MappingProxyType(unknown), assumption
+    )
 
 
 def _find(tool: str, metric: str) -> Metric:
     tools = tuple(dict.fromkeys(entry.tool for entry in metrics()))
-    found = checks.choice("tool", _spelled(tool, tools), tools)
+    found = checks.choice("tool", tool, tools, any_case=True)
     names = tuple(entry.metric for entry in metrics() if entry.tool == found)
-    name = checks.choice(f"metric of {found}", _spelled(metric, names), names)
+    name = checks.choice(f"metric of {found}", metric, names, any_case=True)
     return next(entry for entry in metrics() if (entry.tool, entry.metric) == (found, name))
-
-
-def _spelled(given: object, choices: tuple[str, ...]) -> object:
-    """The choice that ``given`` equals up to case, or ``given`` itself."""
-    folded = {option.casefold(): option for option in choices}
-    return folded.get(given.casefold(), given) if isinstance(given, str) else given
 
 
 def _drafted(drafted_per_round: float | None, length: int | None) -> float | None:
     if drafted_per_round is None:
         return None
-    drafted = checks.positive("drafted_per_round", drafted_per_round)
-    if drafted.ndim or (length is not None and drafted > length):
-        top = "inf)" if length is None else f"draft_length = {length}]"
+    checked = checks.positive("drafted_per_round", drafted_per_round)
+    drafted: float = checks.single("drafted_per_round", checked)
+    if length is not None and drafted > length:
         raise ValueError(
-            f"drafted_per_round must be one number in (0, {top}, got {drafted_per_round!r}"
+            f"drafted_per_round must be in (0, draft_length = {length}], got {drafted_per_round!r}"
         )
-    return float(drafted)
-
-
-def _one_length(draft_length: ArrayLike) -> int:
-    length = checks.whole_number("draft_length", draft_length, minimum=1)
-    if length.ndim:
-        raise ValueError(f"draft_length must be one whole number >= 1, got shape {length.shape}")
-    return int(length)
+    return drafted
 
 
 def _missing(entry: Metric, needed: str) -> NoReturn:

@@ -7,6 +7,8 @@ contrast of at least 4.5:1 against the page in its own mode (``tests/test_palett
 
 from dataclasses import dataclass
 
+from specmini import checks
+
 
 @dataclass(frozen=True)
 class Color:
@@ -33,9 +35,7 @@ ROLES: dict[str, Color] = {
 
 def css_variable(role: str) -> str:
     """Name of the CSS custom property that carries ``role``, e.g. ``--sm-draft``."""
-    if role not in ROLES:
-        raise ValueError(f"role must be one of {', '.join(ROLES)}; got {role!r}")
-    return f"--sm-{role}"
+    return f"--sm-{checks.choice('role', role, tuple(ROLES))}"
 
 
 def css_variables() -> str:

@@ -133,10 +133,11 @@ def verify_cost(
     """Time to verify a draft over the time of a plain step: the v of the speedup formula.
 
     A verification runs ``draft_length + 1`` tokens of each sequence through the target, a plain
-    step runs 1, at the same batch and context. The result is 1 while the extra tokens hide behind
-    the weight reads, and ``draft_length + 1`` when arithmetic is the limit and the context short.
-    It can pass that by a factor of at most ``1 + draft_length / (2 * (context + 1))``, and only
-    where arithmetic limits attention too, because later new tokens attend to earlier ones.
+    step runs 1, at the same batch and context. While the extra tokens hide behind the weight reads,
+    only attention takes longer and the result stays close above 1. It nears ``draft_length + 1``
+    when arithmetic is the limit and the context short. It can pass that by a factor of at most
+    ``1 + draft_length / (2 * (context + 1))``, and only where arithmetic limits attention too,
+    because later new tokens attend to earlier ones.
 
     Args:
         machine: the accelerator.

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+import numpy as np
+
 
 class Table:
     """Columns of already computed values, shown as they are.
@@ -15,7 +17,8 @@ class Table:
         caption: the sentence above the table.
 
     Raises:
-        ValueError: if the columns differ in length, or a format names no column.
+        ValueError: if there are no columns, they differ in length, or a format names no column or
+            does not fit a value.
     """
 
     def __init__(
@@ -25,6 +28,8 @@ class Table:
         digits: int | None = None,
         caption: str = "",
     ) -> None:
+        if not columns:
+            raise ValueError("columns must hold at least one, got none")
         lengths = {heading: len(values) for heading, values in columns.items()}
         if len(set(lengths.values())) != 1:
             raise ValueError(f"columns must all have the same length, got {lengths}")
@@ -36,8 +41,14 @@ class Table:
         floats = "" if digits is None else f".{digits}f"
 
         def shown(heading: str, value: Any) -> str:
-            default = floats if isinstance(value, float) else ""
-            return format(value, formats.get(heading, default))
+            default = floats if isinstance(value, float | np.floating) else ""
+            wanted = formats.get(heading, default)
+            try:
+                return format(value, wanted)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"formats must fit the values, got {wanted!r} for {value!r} in {heading!r}"
+                ) from None
 
         cells = [[shown(heading, v) for v in values] for heading, values in columns.items()]
         self.rows = [list(row) for row in zip(*cells, strict=True)]

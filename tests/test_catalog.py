@@ -160,13 +160,18 @@ def test_the_returned_dictionaries_are_the_callers_own():
         (catalog.model, "model", catalog.models()),
     ],
 )
-@pytest.mark.parametrize("wrong", ["H100", "gpt-5", "", None, 3])
+@pytest.mark.parametrize("wrong", ["h-100", "gpt-5", "", None, 3])
 def test_an_unknown_name_is_refused_with_all_the_choices(find, kind, choices, wrong):
     with pytest.raises(ValueError, match=f"^{kind} must be one of ") as refusal:
         find(wrong)
     assert repr(wrong) in str(refusal.value)
     for choice in choices:
         assert repr(choice) in str(refusal.value)
+
+
+def test_a_name_may_be_written_in_capitals():
+    assert catalog.machine("H100") is catalog.machine("h100")
+    assert catalog.model("Llama-3.1-8B") is catalog.model("llama-3.1-8b")
 
 
 @pytest.mark.parametrize("field", ["peak_flops", "bandwidth", "memory"])

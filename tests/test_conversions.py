@@ -193,6 +193,20 @@ def test_llama_cpp_log_line_agrees_with_itself() -> None:
     assert conversions.tokens_from_counts(167 + 87, 167) == pytest.approx(254 / 87)
 
 
+def test_what_was_taken_for_granted_is_said() -> None:
+    given = ("llama.cpp", "draft acceptance", 0.8)
+    assumed = conversions.convert(*given, draft_length=4)
+    assert assumed.assumption.startswith("every round drafts 4 tokens; where rounds stop early")
+    assert conversions.convert(*given, 4, drafted_per_round=4.0).assumption == ""
+    assert conversions.convert(*given, drafted_per_round=3.0).assumption == ""
+    assert conversions.convert("llama.cpp", "mean acceptance length", 2.9).assumption == ""
+
+
+def test_a_kind_that_nothing_converts_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"kind must be one of 'tokens', .*got 'rate'"):
+        conversions.Metric("tool", "metric", "rate", "definition", "source")  # type: ignore[arg-type]
+
+
 def test_early_stop_leaves_alpha_unknown_and_says_why() -> None:
     result = conversions.convert("llama.cpp", "draft acceptance", 0.8, drafted_per_round=1.5)
     assert result.tokens_per_round == pytest.approx(2.2)
@@ -285,13 +299,13 @@ def test_rounding_does_not_refuse_what_is_possible() -> None:
         (("vLLM", "mean acceptance length", math.nan), r"value must be a finite number, got nan"),
         (("vLLM", "mean acceptance length", "2"), r"value must be a finite number, got '2'"),
         (("vLLM", "mean acceptance length", True), r"value must be a finite number, got True"),
-        (("vLLM", "mean acceptance length", [2.0, 3.0]), r"value must be one number .*\(2,\)"),
+        (("vLLM", "mean acceptance length", [2.0, 3.0]), r"value must be a single number.*\(2,\)"),
         (("vLLM", "mean acceptance length", 2.0, 0), r"draft_length must be .*\[1, .*got 0"),
         (("vLLM", "mean acceptance length", 2.0, 2.5), r"draft_length must be .*got 2\.5"),
-        (("vLLM", "mean acceptance length", 2.0, [4]), r"draft_length must be one .*\(1,\)"),
+        (("vLLM", "mean acceptance length", 2.0, [4]), r"draft_length must be a single .*\(1,\)"),
         (
             ("vLLM", "mean acceptance length", 2.0, 4, 5.0),
-            r"drafted_per_round must be one number in \(0, draft_length = 4\], got 5\.0",
+            r"drafted_per_round must be in \(0, draft_length = 4\], got 5\.0",
         ),
         (
             ("vLLM", "mean acceptance length", 2.0, 4, 0.0),
@@ -383,7 +397,7 @@ def test_reports_cannot_be_changed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("Leviathan", "alpha", [0.8, 0.6], 2), r"value must be one number .* shape \(2,\)"),
+        (("Leviathan", "alpha", [0.8, 0.6], 2), r"value must be a single number.* shape \(2,\)"),
         (("Leviathan", "alpha", 0.7, 4, 2.0), r"drafted_per_round must be 4 or left out.*got 2\.0"),
         (("EAGLE", "n-alpha", [0.8, 0.6], None, 1.5), r"drafted_per_round must be 2 or left out"),
     ],

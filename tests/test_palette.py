@@ -69,5 +69,5 @@ def test_colors_are_distinct_so_that_each_maps_back_to_one_role():
 
 
 def test_unknown_role_lists_the_choices():
-    with pytest.raises(ValueError, match=r"role must be one of draft, .*; got 'pink'"):
+    with pytest.raises(ValueError, match=r"role must be one of 'draft', .*, got 'pink'"):
         palette.css_variable("pink")

@@ -1,5 +1,6 @@
 """Tables show what they are given, in HTML and in text."""
 
+import numpy as np
 import pytest
 
 from specmini.tables import Table
@@ -36,3 +37,20 @@ def test_format_for_an_unknown_column_is_refused():
 def test_digits_hold_for_floats_without_a_format_of_their_own():
     table = Table({"a": [0.5], "n": [3], "share": [0.25]}, formats={"share": ".0%"}, digits=3)
     assert table.rows == [["0.500", "3", "25%"]]
+
+
+def test_digits_hold_for_every_kind_of_float_and_no_whole_number():
+    values = [np.float32(0.1), np.float64(0.1), 0.1, np.int64(2), True, None]
+    table = Table({"a": values}, digits=2)
+    assert [row[0] for row in table.rows] == ["0.10", "0.10", "0.10", "2", "True", "None"]
+
+
+def test_a_table_without_columns_is_refused():
+    with pytest.raises(ValueError, match=r"columns must hold at least one, got none"):
+        Table({})
+
+
+@pytest.mark.parametrize(("value", "shown"), [(None, "None"), ("word", "'word'")])
+def test_a_format_that_does_not_fit_is_refused(value, shown):
+    with pytest.raises(ValueError, match=rf"formats must fit .*'\.2f' for {shown} in 'E'"):
+        Table({"E": [1.0, value]}, formats={"E": ".2f"})

@@ -628,7 +628,7 @@ def test_position_functions_need_positions_and_one_length() -> None:
     for function in (theory.survival, theory.tokens_per_round_by_position):
         with pytest.raises(ValueError, match=r"conditional_rates .*\[0, 1\].*scalar 0.5"):
             function(0.5)
-    with pytest.raises(ValueError, match=r"draft_length must be one whole number >= 0.*\(2,\)"):
+    with pytest.raises(ValueError, match=r"draft_length must be a single number.*\(2,\)"):
         theory.tokens_distribution(0.5, [1, 2])
     with pytest.raises(ValueError, match=r"survival must not rise.*0.5 after 0.4 at position 3"):
         theory.conditional_rates_from_survival([0.6, 0.4, 0.5])

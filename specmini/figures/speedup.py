@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from specmini import checks, theory
 from specmini.acceptance import FloatArray
-from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
+from specmini.figures.style import COLOR, ThemedFigure, canvas, draft_length_axis, line_looks
 from specmini.roofline import Machine, Model, ridge_tokens, verify_cost
 
 LOSING: Any = {
@@ -59,10 +59,7 @@ def speedup_by_draft_length(
             axes.plot(best, gains[best], marker, color=COLOR[role], markersize=7.5)
             axes.text(longest + 0.3, gains[-1], f"c = {cost:g}", color=COLOR[role], va="center")
             parts.append(f"at c = {cost:g} the best K is {best} with {gains[best]:.2f}×")
-        axes.set_xlim(0, longest * 1.18)
-        axes.set_ylim(0, None)
-        axes.set_xticks(range(0, longest + 1, 2))
-        axes.set_xlabel("draft length K (tokens)")
+        draft_length_axis(axes, longest)
         axes.set_ylabel("speedup over plain decoding (×)")
     return ThemedFigure(
         "speedup-by-draft-length",

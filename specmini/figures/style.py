@@ -138,6 +138,14 @@ def line_looks(name: str, count: int) -> tuple[tuple[str, str, str], ...]:
     return LINES[:count]
 
 
+def draft_length_axis(axes: Axes, longest: int) -> None:
+    """Draft lengths from 0 to ``longest`` across, with room at the right for the lines' names."""
+    axes.set_xlim(0, longest * 1.18)
+    axes.set_ylim(0, None)
+    axes.set_xticks(range(0, longest + 1, 2))
+    axes.set_xlabel("draft length K (tokens)")
+
+
 def themed_svg(svg: str) -> str:
     """The same SVG with each palette color replaced by its CSS variable, for inlining in a page.
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from specmini import checks, theory
 from specmini.acceptance import FloatArray
-from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
+from specmini.figures.style import COLOR, ThemedFigure, canvas, draft_length_axis, line_looks
 
 # Conditional acceptance that moves less than this from the first position to the last "stays":
 # published rates have two decimals, and those of one pair differ by a few hundredths between runs.
@@ -87,10 +87,7 @@ def tokens_by_draft_length(acceptance_rates: Sequence[float], longest: int) -> T
             axes.hlines(ceiling, 0, longest, COLOR[role], linestyles=(0, (2, 3)), linewidth=1)
             axes.text(longest + 0.3, expected[-1], f"α = {rate:g}", color=COLOR[role], va="center")
             ends.append(f"α = {rate:g} reaches {expected[-1]:.2f} of at most {ceiling:.2f}")
-        axes.set_xlim(0, longest * 1.18)
-        axes.set_ylim(0, None)
-        axes.set_xticks(range(0, longest + 1, 2))
-        axes.set_xlabel("draft length K (tokens)")
+        draft_length_axis(axes, longest)
         axes.set_ylabel("tokens per round E")
     return ThemedFigure(
         "tokens-by-draft-length",
