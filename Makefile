@@ -7,7 +7,7 @@ IN_VENV := . $(VENV)/bin/activate &&
 SITE := _build/html/index.html
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test lint notebooks lab bench clean
+.PHONY: help setup book test lint notebooks lab bench clean other-python
 
 help:
 	@echo "make book       build the site ($(SITE)); sets everything up the first time"
@@ -19,12 +19,19 @@ help:
 
 setup: $(VENV)/ready
 
+# Another Python is used when it is asked for by name; otherwise the environment keeps its own.
+ifneq ($(origin PYTHON),file)
+$(VENV)/ready: other-python
+SAME_PYTHON = test "$$($(VENV)/bin/python -V)" = "$$($(PYTHON) -V)"
+endif
+SAME_PYTHON ?= true
+
 # Content decides, not the clock: a fresh checkout with the same requirements installs nothing.
 $(VENV)/ready: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; ok = (3, 11) <= v <= (3, 13); \
 	  ok or sys.exit("specmini needs Python 3.11, 3.12 or 3.13; $(PYTHON) is %d.%d. Try: make PYTHON=python3.12" % v)'
-	@test -x $(VENV)/bin/pip -a -f $(VENV)/bin/activate || { \
-	  echo "== Making the environment $(VENV)"; $(PYTHON) -m venv --clear $(VENV); }
+	@{ test -x $(VENV)/bin/pip -a -f $(VENV)/bin/activate && $(SAME_PYTHON); } || { \
+	  echo "== Making the environment $(VENV) with $$($(PYTHON) -V)"; $(PYTHON) -m venv --clear $(VENV); }
 	@cat requirements.txt pyproject.toml | cmp -s - $(VENV)/installed || { \
 	  echo "== Installing the pinned packages (a few minutes the first time)"; \
 	  $(IN_VENV) python -m pip install --disable-pip-version-check --progress-bar off -r requirements.txt && \

@@ -1,11 +1,14 @@
 """The two commands, the pins and the package keep what the README promises."""
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
 import zipfile
+from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,11 +21,33 @@ def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def tracked_text():
-    files = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.split()
-    return {name: read(name) for name in files if (ROOT / name).suffix not in {".png", ".woff2"}}
+def project_files(root):
+    """Paths of what is in the repository; without git, of all that ``.gitignore`` does not name."""
+    try:
+        git = ["git", "-C", str(root)]
+        top = subprocess.run([*git, "rev-parse", "--show-toplevel"], capture_output=True, text=True)
+        if top.returncode == 0 and Path(top.stdout.strip()).samefile(root):
+            names = subprocess.run([*git, "ls-files", "-z"], capture_output=True, check=True).stdout
+            paths = [root / name for name in names.decode().split("\0") if name]
+            return [path for path in paths if path.is_file()]
+    except FileNotFoundError:  # no git here
+        pass
+    ignored = [line.rstrip("/") for line in (root / ".gitignore").read_text("utf-8").splitlines()]
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [
+            name for name in folders if not any(map(partial(fnmatch, name), [*ignored, ".git"]))
+        ]
+        found += [Path(folder) / name for name in names]
+    return found
+
+
+def project_text():
+    """Content of every file of the repository, as far as it is text."""
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_bytes().decode("utf-8", "replace")
+        for path in project_files(ROOT)
+    }
 
 
 def requirement_lines():
@@ -63,6 +88,67 @@ def test_readme_commands_exist():
     assert "make test" in read(".ci/run")
 
 
+FAKE_PYTHON = """#!/bin/sh
+case "$*" in
+  -V) echo "Python VERSION" ;;
+  "-m venv --clear"*)
+    rm -rf "$4"; mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; : > "$4/bin/pip"
+    chmod +x "$4/bin/pip"; echo "PATH=$4/bin:$PATH" > "$4/bin/activate" ;;
+  "-m pip"*) echo pip >> "$LOG" ;;
+esac
+"""
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="without make there is no Makefile to run")
+def test_another_python_makes_another_environment_and_the_same_installs_nothing(tmp_path):
+    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    for version in ("3.11.7", "3.12.1"):
+        python = tmp_path / f"python{version}"
+        python.write_text(FAKE_PYTHON.replace("VERSION", version))
+        python.chmod(0o755)
+
+    def setup(*arguments):
+        log = tmp_path / "log"
+        log.write_text("")
+        run = subprocess.run(
+            ["make", "setup", f"VENV={tmp_path / 'environment'}", *arguments],
+            cwd=tmp_path, env={"PATH": os.environ["PATH"], "LOG": str(log)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return ("Making the environment" in run.stdout, log.read_text().count("pip"))
+
+    one, other = (f"PYTHON=./python{version}" for version in ("3.11.7", "3.12.1"))
+    assert setup(one) == (True, 2)
+    assert setup(one) == (False, 0)
+    assert setup() == (False, 0)  # whatever python3 is: this environment has its own
+    assert setup(other) == (True, 2)
+    assert "3.12.1" in (tmp_path / "environment" / "bin" / "python").read_text()
+    assert setup() == (False, 0)
+
+
+def test_project_files_are_found_with_git_and_without(tmp_path):
+    (tmp_path / ".gitignore").write_text("_build/\n*.egg-info/\n")
+    for name in ("a file.md", "_build/site.html", "x.egg-info/PKG", "book/b.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("text")
+    wanted = {".gitignore", "a file.md", "book/b.md"}
+    found = {path.relative_to(tmp_path).as_posix() for path in project_files(tmp_path)}
+    assert found == wanted
+    if shutil.which("git"):
+        for command in (["init", "-q"], ["add", "."]):
+            subprocess.run(["git", *command], cwd=tmp_path, check=True)
+        (tmp_path / "untracked.md").write_text("text")
+        found = {path.relative_to(tmp_path).as_posix() for path in project_files(tmp_path)}
+        assert found == wanted
+
+
+def test_ci_looks_for_the_browsers_that_the_tests_look_for():
+    from browser.built_site import BROWSER_NAMES
+
+    assert f"command -v {' '.join(BROWSER_NAMES)} " in read(".ci/run")
+
+
 def test_readme_results_are_computed():
     from specmini import theory  # the README's own import
 
@@ -83,7 +169,7 @@ def test_no_proof_is_folded_with_the_class_that_breaks_the_page():
 def test_nothing_in_the_repository_names_a_machine_or_fetches_from_elsewhere():
     path = re.compile(r"/(?:home|Users|roo[t]|wor[k]|tm[p])/[a-z]")
     host = re.compile(r"https://(?:cdn|unpkg|cdnjs|fonts)\.|cdn\.jsdelivr\.net")
-    for name, text in tracked_text().items():
+    for name, text in project_text().items():
         if name != "tests/test_house.py":
             assert not path.search(text), name
             assert not host.search(text) or name.startswith("tests/"), name
