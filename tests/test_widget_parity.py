@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from specmini import catalog, roofline, theory
-from specmini.widgets import SpeedupExplorer, assemble, passage
+from specmini.widgets import SpeedupExplorer, assemble, passage, recorded
 from specmini.widgets.settings import RANGES, SettingError
 
 TOLERANCE = 1e-12
@@ -200,19 +200,65 @@ def test_rounds_are_told_in_words(javascript):
         {"drafted": ["An", "editor", "keeps", "a"], "accepted": 2, "next": "owns"},
         {"drafted": [" a", "\n"], "accepted": 2, "next": " "},
         {"drafted": [], "accepted": 0, "next": "x"},
+        {"drafted": [], "accepted": 0, "next": "x", "ms": [0, 2.5, 2.62]},
     ]
     assert javascript(playback=[[rounds]]) == [
         [
             "drafted 4, accepted 2, “keeps” → “owns”",
             "drafted 2, accepted 2, bonus “␣”",
             "drafted nothing, wrote “x”",
+            "drafted nothing, wrote “x”, 2.6 ms",
         ]
     ]
 
 
 @pytest.mark.parametrize(
+    ("token", "before", "marked", "after"),
+    [
+        (" the", " ", "the", ""),
+        ("um", "", "um", ""),
+        ("\n    return", "\n    ", "return", ""),
+        ("\n    ", "", "⏎", "\n    "),
+        ("\n\n", "", "⏎⏎", "\n\n"),
+        (" \n", "", "␣⏎", "\n"),
+        ("  ", "", "␣␣", ""),
+        ("‹E2 80›", "", "‹E2 80›", ""),
+    ],
+)
+def test_a_token_is_marked_where_it_can_be_seen(javascript, token, before, marked, after):
+    assert javascript(cut=[[token]]) == [[before, marked, after]]
+
+
+def test_both_sides_mark_blank_tokens_alike(javascript):
+    tokens = ["\n", "\n\n", " ", "  "]
+    assert [mark for _, mark, _ in javascript(cut=[[token] for token in tokens])] == [
+        recorded.visible(token) for token in tokens
+    ]
+
+
+def test_a_recording_runs_on_its_true_clock(javascript):
+    rounds = [
+        {"drafted": ["a", "x"], "accepted": 1, "next": "b", "ms": [1.0, 3.0, 4.5]},
+        {"drafted": [], "accepted": 0, "next": "c", "ms": [0.0, 3.0, 3.25]},
+    ]
+    text = {"kind": "prose", "about": "", "prompt": "", "plain_ms": 2.5, "rounds": rounds}
+    [tape] = javascript(tape=[[text]])
+    assert tape["tokens"] == ["a", "b", "c"]
+    # two guesses, the check, the target's own token; then a round without guesses
+    assert tape["times"] == [0.5, 1.0, 4.0, 4.5, 7.75]
+    assert (tape["end"], tape["plainEnd"]) == (7.75, 7.5)
+    assert tape["plainly"] == [0, 0, 0, 1, 1, 3]
+    assert tape["slower"] == 1000  # 7.75 s to watch
+    [slow] = javascript(tape=[[{**text, "plain_ms": 9000}]])
+    assert slow["slower"] == 1
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
-    [("alpha", 1.5), ("c", -0.1), ("K", 4.5), ("K", 17), ("batch", 0), ("context", 131073)],
+    [
+        *[("alpha", 1.5), ("c", -0.1), ("K", 4.5), ("K", 17), ("batch", 0), ("context", 131073)],
+        ("seed", 10**20),
+    ],
 )
 def test_both_sides_refuse_in_the_same_words(javascript, name, value):
     with pytest.raises(SettingError) as refused:

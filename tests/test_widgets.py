@@ -16,14 +16,21 @@ from specmini import catalog, palette, roofline, theory
 from specmini.widgets import PageWidget, RoundPlayer, SpeedupExplorer, assemble, passage
 from specmini.widgets.page import MIME
 from specmini.widgets.player import FALLBACK_ROUNDS
-from specmini.widgets.settings import RANGES, Number
+from specmini.widgets.settings import RANGES, Number, SettingError
 
 KIB = 1024
 ROUNDS = [
-    {"drafted": [" the", " cat"], "accepted": 1, "next": " dog"},
-    {"drafted": [" <b>"], "accepted": 1, "next": "\n"},
-    {"drafted": [], "accepted": 0, "next": " end"},
+    {"drafted": [" the", " c", "at"], "accepted": 1, "next": " dog", "ms": [0.9, 2.5, 3.5]},
+    {"drafted": [" <b>"], "accepted": 1, "next": "\n", "ms": [0.3, 2.5, 3]},
+    {"drafted": [], "accepted": 0, "next": " ", "ms": [0.0, 2.5, 2.5]},
 ]
+
+
+def text_of(rounds, kind="prose"):
+    return {"kind": kind, "about": "a <b>", "prompt": "x\n", "plain_ms": 2.7, "rounds": rounds}
+
+
+RECORDING = [text_of(ROUNDS)]
 
 
 class Cells(HTMLParser):
@@ -68,6 +75,11 @@ def output(widget):
         ("K", 4.5, "K must be a whole number in [0, 16], got 4.5"),
         ("K", 17, "K must be a whole number in [0, 16], got 17"),
         ("batch", 0, "batch must be a whole number in [1, 512], got 0"),
+        ("batch", np.int64(513), "batch must be a whole number in [1, 512], got 513"),
+        ("batch", np.bool_(True), "batch must be a whole number in [1, 512], got True"),
+        ("batch", 10**400, f"batch must be a whole number in [1, 512], got 1{'0' * 56}..."),
+        ("c", -(10**400), f"c must be a number in [0, 1], got -1{'0' * 55}..."),
+        ("alpha", "x" * 3000, f"alpha must be a number in [0, 1], got '{'x' * 56}..."),
         ("context", -1, "context must be a whole number in [0, 131072], got -1"),
         ("machine", "h1000", "machine must be one of a100, h100"),
         ("model", None, "model must be one of llama-3.2-1b"),
@@ -89,6 +101,17 @@ def test_numbers_lose_what_a_slider_added():
     assert (widget.alpha, widget.K, widget.c, widget.batch) == (0.87, 4, 0.1, 8)
     assert isinstance(widget.K, int)
     json.dumps(widget.page_state())
+
+
+def test_a_number_that_python_cannot_print_is_refused():
+    with pytest.raises(SettingError, match=r"batch must be .*, got an int too long to print"):
+        SpeedupExplorer(batch=10**5000)
+
+
+def test_a_misspelled_setting_is_refused():
+    known = "must be some of K, alpha, recording, seed, title, got 'Alpha'"
+    with pytest.raises(ValueError, match=re.escape(f"settings of RoundPlayer {known}")):
+        RoundPlayer(Alpha=0.5)
 
 
 def test_a_refused_change_from_the_front_end_is_rolled_back():
@@ -146,7 +169,7 @@ def test_the_ends_of_the_ranges(alpha, c, best):
 
 
 def test_outputs_are_the_same_in_every_run():
-    for make in (SpeedupExplorer, RoundPlayer, lambda: RoundPlayer(rounds=ROUNDS, title="t")):
+    for make in (SpeedupExplorer, RoundPlayer, lambda: RoundPlayer(recording=RECORDING, title="t")):
         first, second = output(make()), output(make())
         assert first.keys() == second.keys()
         for mime in ("text/plain", MIME):
@@ -162,7 +185,8 @@ def test_reprs_are_short_and_stable():
         "SpeedupExplorer(alpha=0.8, c=0.1, K=2, batch=1, machine='a100', context=0)"
     )
     assert repr(RoundPlayer(seed=7)) == "RoundPlayer(alpha=0.8, K=4, seed=7)"
-    assert repr(RoundPlayer(rounds=ROUNDS)) == "RoundPlayer(3 recorded rounds)"
+    both = [text_of(ROUNDS, "code"), text_of(ROUNDS)]
+    assert repr(RoundPlayer(recording=both)) == "RoundPlayer(recording of code and prose)"
 
 
 def test_the_page_gets_every_setting_and_nothing_else():
@@ -177,7 +201,7 @@ def test_the_page_gets_every_setting_and_nothing_else():
         "context": 1024,
         "controls": ["alpha", "c", "K", "batch"],
     }
-    assert set(output(RoundPlayer())[MIME]["state"]) == {"alpha", "K", "seed", "rounds", "title"}
+    assert set(output(RoundPlayer())[MIME]["state"]) == {"alpha", "K", "seed", "recording", "title"}
 
 
 def test_keys_tell_settings_apart():
@@ -222,40 +246,73 @@ def test_the_player_falls_back_to_worked_rounds():
 
 
 def test_a_recording_falls_back_to_its_first_rounds():
-    player = RoundPlayer(rounds=ROUNDS * 10, title="A <real> pair")
+    player = RoundPlayer(recording=[text_of(ROUNDS * 10)], title="A <real> pair")
     html = player.fallback_html()
     page = Cells(html)
-    assert len(page.cells) == 5 * FALLBACK_ROUNDS
+    assert not page.open
     assert "<real>" not in html
     assert "<b>" not in html
+    assert len(page.cells) == 5 * FALLBACK_ROUNDS
+    # tokens are joined as they are, in what stands and in what falls
+    assert page.cells[:5] == ["1", " the cat", "1 of 3", " dog", "3.5"]
+    assert "<td> the<del> cat</del></td>" in html
+    assert page.cells[5:10] == ["2", " <b>", "1 of 1", "⏎", "3.0"]
+    assert page.cells[10:15] == ["3", "", "0 of 0", "␣", "2.5"]
     assert player.expected_tokens_per_round == pytest.approx(5 / 3)
-    assert "30 rounds and 1.67 tokens per round" in page.text
+    # 10 x 9 ms for 50 tokens, and 50 x 2.7 ms
+    assert "Prose: 50 tokens in 30 rounds, 1.67 tokens per round; 90.0 ms" in page.text
+    assert "plain decoding takes 135.0 ms, so the speedup is 1.50×" in page.text
 
 
 # --- recordings ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("entry", "sentence"),
+    ("change", "sentence"),
     [
-        ("x", "rounds[1] must be a dict with the keys drafted, accepted and next"),
-        ({"drafted": [], "accepted": 0}, "rounds[1] must be a dict with the keys"),
-        ({"drafted": "ab", "accepted": 0, "next": "x"}, "rounds[1]['drafted'] must be a list"),
-        ({"drafted": ["a"], "accepted": 2, "next": "x"}, "must be a whole number in [0, 1], got 2"),
-        ({"drafted": ["a"], "accepted": True, "next": "x"}, "in [0, 1], got True"),
-        ({"drafted": ["a"], "accepted": 1, "next": None}, "rounds[1]['next'] must be a string"),
+        ({"drafted": "ab"}, "['drafted'] must be a list of strings, got 'ab'"),
+        ({"drafted": [1]}, "['drafted'] must be a list of strings, got [1]"),
+        ({"accepted": 4}, "['accepted'] must be a whole number in [0, 3], got 4"),
+        ({"accepted": True}, "['accepted'] must be a whole number in [0, 3], got True"),
+        ({"next": None}, "['next'] must be a string, got None"),
+        ({"ms": [1.0, 2.0]}, "['ms'] must be three times"),
+        ({"ms": [1.0, 2.0, 2.9]}, "['ms'] must be three times"),
+        ({"ms": [-1.0, 2.0, 3.0]}, "['ms'] must be three times"),
+        ({"ms": [0.0, 0.0, 0.0]}, "['ms'] must be three times"),
+        ({"ms": [0.0, 1.0, float("nan")]}, "['ms'] must be three times"),
+        ({"more": 1}, " must be a dict with the keys drafted, accepted, next, ms, got"),
     ],
 )
-def test_a_malformed_round_is_refused(entry, sentence):
+def test_a_malformed_round_is_refused(change, sentence):
+    where = "recording[0]['rounds'][1]"
+    with pytest.raises(ValueError, match=re.escape(where + sentence)):
+        RoundPlayer(recording=[text_of([ROUNDS[0], {**ROUNDS[0], **change}])])
+
+
+@pytest.mark.parametrize(
+    ("recording", "sentence"),
+    [
+        (["x"], "recording[0] must be a dict with the keys kind, about, prompt, plain_ms, rounds"),
+        ([text_of(ROUNDS, "verse")], "recording[0]['kind'] must be one of prose, code, got"),
+        ([text_of([])], "recording[0]['rounds'] must be a list of at least one round, got []"),
+        ([{**RECORDING[0], "plain_ms": 0}], "['plain_ms'] must be a number in (0, inf), got 0"),
+        ([{**RECORDING[0], "prompt": 1}], "recording[0]['prompt'] must be a string, got 1"),
+        (RECORDING * 2, "recording must hold each kind once, got ['prose', 'prose']"),
+    ],
+)
+def test_a_malformed_text_is_refused(recording, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
-        RoundPlayer(rounds=[ROUNDS[0], entry])
+        RoundPlayer(recording=recording)
 
 
 def test_a_recording_is_copied():
-    mine = [{"drafted": ["a"], "accepted": 1, "next": "b"}]
-    player = RoundPlayer(rounds=mine)
+    mine = [{"drafted": ["a"], "accepted": 1, "next": "b", "ms": [1, 1, 2]}]
+    player = RoundPlayer(recording=[text_of(mine)])
     mine[0]["drafted"].append("c")
-    assert player.rounds == [{"drafted": ["a"], "accepted": 1, "next": "b"}]
+    mine[0]["ms"].append(0)
+    assert player.recording[0]["rounds"] == [
+        {"drafted": ["a"], "accepted": 1, "next": "b", "ms": [1, 1, 2]}
+    ]
 
 
 # --- the passage ---------------------------------------------------------------------------------
@@ -281,7 +338,7 @@ def test_the_worked_rounds_are_rounds_over_the_passage():
             assert word == pairs[position + offset][offset == accepted]
         assert entry["next"] == pairs[position + accepted][0]
         position += accepted + 1
-    assert RoundPlayer(rounds=passage.examples()).expected_tokens_per_round == 3.0
+    assert position / len(passage.examples()) == 3.0
 
 
 # --- the assembled files -------------------------------------------------------------------------
@@ -289,8 +346,8 @@ def test_the_worked_rounds_are_rounds_over_the_passage():
 
 def test_the_files_stay_small():
     script, style = assemble.javascript().encode(), assemble.stylesheet().encode()
-    assert len(script) <= 40 * KIB
-    assert len(gzip.compress(script, 9, mtime=0)) <= 14 * KIB
+    assert len(script) <= 48 * KIB
+    assert len(gzip.compress(script, 9, mtime=0)) <= 17 * KIB
     assert len(style) <= 10 * KIB
 
 
@@ -367,8 +424,10 @@ def test_the_paper_wing_does_not_import_the_widgets():
 def test_no_text_of_a_recording_can_end_the_script_element_early():
     from specmini.sphinxext import _mount_point
 
-    rounds = [{"drafted": ["<!--", "<script>"], "accepted": 1, "next": "</script>"}]
-    mounted = _mount_point(RoundPlayer(rounds=rounds)._repr_mimebundle_()[0][MIME])
+    rounds = [
+        {"drafted": ["<!--", "<script>"], "accepted": 1, "next": "</script>", "ms": [1, 1, 2]}
+    ]
+    mounted = _mount_point(RoundPlayer(recording=[text_of(rounds)])._repr_mimebundle_()[0][MIME])
     data = mounted.partition('<script type="application/json">')[2].removesuffix("</script></div>")
     assert "<" not in data
-    assert json.loads(data)["state"]["rounds"] == rounds
+    assert json.loads(data)["state"]["recording"][0]["rounds"] == rounds

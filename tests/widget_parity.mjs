@@ -43,6 +43,11 @@ const functions = {
     for (let round = next(); round; round = next()) seen.push(specmini.told(round));
     return seen;
   },
+  cut: specmini.cut,
+  tape(text) {
+    const { tokens, times, end, plainEnd, slower, plainly } = specmini.tape(text);
+    return { tokens, times, end, plainEnd, slower, plainly: [0, ...times].map(plainly) };
+  },
   refusal: (name, value) => specmini.refusal(DATA.ranges[name], name, value),
   page_model(steps) {
     const model = specmini.pageModel({ alpha: 0.8, words: ["a"] }), heard = [];

@@ -25,7 +25,9 @@ SCRIPTS = (
     "chart",
     "explorer_parts",
     "explorer",
+    "writer",
     "rounds",
+    "replay",
     "tally",
     "player",
     "host",
@@ -37,7 +39,7 @@ BYTES_PER_VALUE = 2
 # What the page and the notebook start from, and what the tests look into.
 EXPORTS = (
     *("esm", "mountAll", "DATA", "theory", "roofline", "evaluate", "simulation", "recording"),
-    *("tally", "told", "pageModel", "refusal"),
+    *("tally", "told", "tape", "cut", "pageModel", "refusal"),
 )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import traitlets
 
 from specmini import catalog, roofline, theory
+from specmini.checks import shown
 from specmini.widgets.assemble import BYTES_PER_VALUE
 from specmini.widgets.page import PageWidget
 from specmini.widgets.settings import RANGES, Choice, Number, SettingError
@@ -57,7 +58,7 @@ class SpeedupExplorer(PageWidget):
         given = list(proposal["value"])
         if unknown := [name for name in given if name not in CONTROLS]:
             raise SettingError(
-                f"controls must be some of {', '.join(CONTROLS)}, got {unknown[0]!r}"
+                f"controls must be some of {', '.join(CONTROLS)}, got {shown(unknown[0])}"
             )
         return given
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import anywidget
 
 from specmini.widgets import assemble
+from specmini.widgets.settings import SettingError
 
 MIME = "application/vnd.specmini.widget+json"
 
@@ -18,9 +19,21 @@ class PageWidget(anywidget.AnyWidget):
 
     A subclass sets ``script_name``, marks its traits for the page (``Number`` and ``Choice`` do it
     by themselves; ``.tag(sync=True, page=True)`` for others) and writes ``fallback_html``.
+
+    Raises:
+        ValueError: there is no setting of a name that was given.
     """
 
     script_name: ClassVar[str] = ""
+
+    def __init__(self, **settings: Any) -> None:
+        # traitlets would only warn, and a misspelled setting would keep its default.
+        if unknown := sorted(settings.keys() - set(self.trait_names())):
+            known = ", ".join(sorted(self.trait_names(page=True)))
+            raise SettingError(
+                f"settings of {type(self).__name__} must be some of {known}, got {unknown[0]!r}"
+            )
+        super().__init__(**settings)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         # traitlets' add_traits() makes subclasses at run time; their _esm is a trait already.

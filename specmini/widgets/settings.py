@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import traitlets
+
+from specmini.checks import shown
 
 # Digits that survive a slider: JupyterLab's sends 0.8700000000000001 for 0.87.
 KEPT_DIGITS = 14
@@ -47,13 +48,16 @@ class Range:
             SettingError: it is not a number of the range; the message names all three.
         """
         # np.bool_ is no numbers.Real, bool is one.
-        if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        # An integer too large for a float is compared before it is converted; NaN is not inside.
+        if real and self.low <= value <= self.high:
             number = float(value)
-            inside = math.isfinite(number) and self.low <= number <= self.high
-            if inside and (number.is_integer() or not self.whole):
+            if number.is_integer() or not self.whole:
                 return int(number) if self.whole else float(f"{number:.{KEPT_DIGITS}g}")
         kind = "a whole number" if self.whole else "a number"
-        raise SettingError(f"{name} must be {kind} in [{self.low}, {self.high}], got {value!r}")
+        raise SettingError(
+            f"{name} must be {kind} in [{self.low}, {self.high}], got {shown(value)}"
+        )
 
 
 RANGES: Mapping[str, Range] = {
@@ -91,4 +95,6 @@ class Choice(traitlets.TraitType[Any, Any]):
         """Return the value if it is one of the options."""
         if isinstance(value, str) and value in self.options:
             return value
-        raise SettingError(f"{self.name} must be one of {', '.join(self.options)}, got {value!r}")
+        raise SettingError(
+            f"{self.name} must be one of {', '.join(self.options)}, got {shown(value)}"
+        )

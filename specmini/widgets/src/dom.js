@@ -27,12 +27,16 @@ const plain = (number, digits = 12) => String(Number(number.toPrecision(digits))
 const times = (number) => fixed(number) + "×";
 const plural = (count, noun) => `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 
-function refusal(range, label, value) {
+/* What a reader or a link gave, cut as Python's messages are. */
+const echo = (given) => (given === "" ? "nothing" : String(given).length > 60 ? String(given).slice(0, 57) + "..." : given);
+
+/* Why a value is refused, or null. `given` is what it was read from. */
+function refusal(range, label, value, given = value) {
   const number = typeof value === "number" ? value : Number.NaN;
   const inside = number >= range.low && number <= range.high;
   if (inside && (!range.whole || Number.isInteger(number))) return null;
   const kind = range.whole ? "a whole number" : "a number";
-  return `${label} must be ${kind} in [${range.low}, ${range.high}], got ${value === "" ? "nothing" : value}`;
+  return `${label} must be ${kind} in [${range.low}, ${range.high}], got ${echo(given)}`;
 }
 
 /* Says the last message once, when the reader has stopped moving things. */

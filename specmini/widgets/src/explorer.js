@@ -28,6 +28,7 @@ function verdict({ K, c, alpha }, { S, E, r, best, speedups, free }) {
   if (Math.abs(S - 1) < 0.005) return ["even", "Breaks even", account];
   if (S > 1) return ["win", "Wins", `${times(S)} plain decoding. ${account}`];
   const cure = best > 0 && speedups[best] > 1.005 ? ` K = ${best} would win, ${times(speedups[best])}.`
+    : best > 0 ? ` The best, K = ${best}, gains less than 0.5 %.`
     : free[K] > 1 ? ` Checking ${K + 1} positions at once eats the gain.`
     : alpha <= c ? " No K wins while α is not above c." : " No K wins here.";
   return ["loss", "Loses", `${times(S)} plain decoding. ${account}${cure}`];

@@ -1,10 +1,13 @@
 /* Parts of the speedup explorer that stand on their own: its curve, the formula with numbers in it,
  * what memory says, and the link that restores a setting. */
 
-function problem(name, value) {
+// As people write numbers: Number() would also read "0x10" and blanks.
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+function problem(name, value, given = value) {
   const options = { machine: DATA.machines, model: DATA.models }[name];
-  if (!options) return refusal(DATA.ranges[name], name, value);
-  return Object.hasOwn(options, value) ? null : `${name} must be one of ${Object.keys(options).join(", ")}, got ${value}`;
+  if (!options) return refusal(DATA.ranges[name], name, value, given);
+  return Object.hasOwn(options, value) ? null : `${name} must be one of ${Object.keys(options).join(", ")}, got ${echo(given)}`;
 }
 
 function drawCurve(figure, { K }, { lengths, speedups, free, best, differs }, title) {
@@ -57,14 +60,14 @@ function copy(link, say) {
  * values and the refusals, and says whether anything changed. */
 function followLinks(anchor, el, react) {
   function follow(event) {
-    const [name, query] = location.hash.slice(1).split("?");
-    if (name !== anchor || query === undefined) return;
+    const start = `#${anchor}?`;
+    if (!location.hash.startsWith(start)) return;
     const values = {}, refused = [];
-    for (const [key, text] of new URLSearchParams(query)) {
-      if (!SETTINGS.includes(key)) { refused.push(`there is no setting “${key}”`); continue; }
-      const value = DATA.ranges[key] ? (text.trim() === "" ? "" : Number(text)) : text;
-      const wrong = problem(key, value);
-      if (wrong) refused.push(Number.isNaN(value) ? wrong.replace("NaN", text) : wrong);
+    for (const [key, text] of new URLSearchParams(location.hash.slice(start.length))) {
+      if (!SETTINGS.includes(key)) { refused.push(`there is no setting “${echo(key)}”`); continue; }
+      const value = !DATA.ranges[key] ? text : NUMBER.test(text) ? Number(text) : Number.NaN;
+      const wrong = problem(key, value, text);
+      if (wrong) refused.push(wrong);
       else values[key] = value;
     }
     // Copying a link changes the address too, and must not make the page jump.

@@ -1,64 +1,28 @@
 /* The round player: a junior drafts words, the editor checks them all in one pass, keeps what is
- * right up to the first mistake and writes one word herself. Rounds are simulated, or played back
- * from a recording of real models. */
+ * right up to the first mistake and writes one word herself. Rounds are simulated, or those of a
+ * recording of real models, which runs on its true clock beside plain decoding. */
 
 const SPEEDS = { 900: "slow", 350: "medium", 90: "fast" };
 const SHOWN_ROUNDS = 12;
+const FRAME = 40; // milliseconds between two looks at the clock
+const CALM_FRAME = 1000; // for readers who want no motion
 
-/* The text as it grows: words in their states, old rounds dropped, struck words gone in the end. */
-function writer(spaced) {
-  const node = h("div", { class: "sm-text", tabindex: "0", role: "group", "aria-label": "Text written so far" });
-  let box = null, guesses = [], fallen = [];
-  function write(token, kind) {
-    const space = token.match(/^\s*/)[0], word = token.slice(space.length);
-    const mark = h("span", { class: "sm-word sm-" + kind }, word || quoted(token).slice(1, -1));
-    box.append(h("span", {}, space, mark, spaced ? " " : ""));
-    return mark;
-  }
-  return {
-    node,
-    open() {
-      // The next round starts from text that reads as text.
-      fallen.forEach((struck) => struck.remove());
-      if (box) box.classList.remove("sm-current");
-      while (node.childElementCount >= SHOWN_ROUNDS) node.firstElementChild.remove();
-      guesses = [];
-      fallen = [];
-      node.append((box = h("span", { class: "sm-current" })));
-    },
-    draft: (token) => guesses.push(write(token, "draft")),
-    check(accepted) {
-      guesses.forEach((mark, index) => {
-        mark.className = "sm-word sm-" + (index < accepted ? "accepted" : index === accepted ? "rejected" : "discarded");
-      });
-      fallen = guesses.slice(accepted).map((mark) => mark.parentNode);
-    },
-    own(token, kind) {
-      write(token, "own");
-      if (!kind) return;
-      fallen.push(h("small", { class: "sm-tag" }, kind + " "));
-      box.append(fallen.at(-1));
-    },
-    clear() {
-      box = null;
-      node.replaceChildren();
-    },
-  };
-}
+// Who acts, in the words of the story and in those of real models.
+const CAST = {
+  simulated: { noun: "word", junior: "The junior", she: "she", editors: "the editor’s own" },
+  recorded: { noun: "token", junior: "The draft model", she: "the target", editors: "the target’s own" },
+};
 
 function player({ model, el }) {
-  const rounds = model.get("rounds"), recorded = rounds.length > 0;
-  const noun = recorded ? "token" : "word";
-  const inks = rounds.flatMap((round) => [...round.drafted, round.next]);
-  const text = writer(!inks.some((token) => /^\s|\s$/.test(token)));
-  const panel = tallyPanel(noun, recorded
-    ? { number: "whole recording", line: "whole recording", sentence: "the whole recording has" }
-    : { number: "formula expects", line: ["expected, (1 − α", h("sup", {}, "K+1"), ")/(1 − α)"], sentence: "the formula expects" });
-  const status = h("p", { class: "sm-status" });
+  const texts = model.get("recording"), recorded = texts.length > 0;
+  const { noun, junior, she, editors } = CAST[recorded ? "recorded" : "simulated"];
+  const panel = recorded ? racePanel() : meanPanel();
+  const status = h("p", { class: "sm-status" }), clockWords = h("span", { class: "sm-clock" });
+  const stage = h("div", { class: "sm-stage" });
   const { node: said, say, stop: hush } = announcer();
-  const recordedMean = rounds.reduce((sum, round) => sum + round.accepted + 1, 0) / rounds.length;
-  const longestRecorded = Math.max(0, ...rounds.map((round) => round.drafted.length));
-  let source, count, round, shown, checked, over, timer = 0;
+  const calm = matchMedia("(prefers-reduced-motion:reduce)");
+  let taken = texts[0], reel, text, beside, source, count, round, shown, checked, over;
+  let timer = 0, clock = 0, steps = 0, lastLook = 0;
 
   /* The next small thing that happens, in words. */
   function advance() {
@@ -66,16 +30,17 @@ function player({ model, el }) {
       round = source();
       if (!round) {
         over = true;
-        return "The recording ends here.";
+        return `The recording ends here: ${plural(count.words, noun)} in ${milliseconds(reel.end)}, plain decoding takes ${milliseconds(reel.plainEnd)}.`;
       }
       text.open();
       shown = 0;
       checked = !round.drafted.length;
     }
+    if (recorded) clock = Math.max(clock, reel.times[steps++]);
     const { drafted, accepted, next } = round;
     if (shown < drafted.length) {
       text.draft(drafted[shown]);
-      return `The junior drafts ${quoted(drafted[shown++])}.`;
+      return `${junior} drafts ${quoted(drafted[shown++])}.`;
     }
     if (!checked) {
       checked = true;
@@ -88,8 +53,8 @@ function player({ model, el }) {
     text.own(next, kind);
     count.add(round);
     round = null;
-    return kind === "bonus" ? `From the same pass she adds a bonus ${noun}: ${quoted(next)}.`
-      : kind ? `From the same pass she writes her own ${noun}: ${quoted(next)}.` : `No guesses: one pass writes ${quoted(next)}.`;
+    return kind === "bonus" ? `From the same pass ${she} adds a bonus ${noun}: ${quoted(next)}.`
+      : kind ? `From the same pass ${she} writes ${recorded ? "its" : "her"} own ${noun}: ${quoted(next)}.` : `No guesses: one pass writes ${quoted(next)}.`;
   }
   function finishRound() {
     let message = advance();
@@ -107,20 +72,28 @@ function player({ model, el }) {
   }
   function begin(many) {
     pause();
-    source = recorded ? recording(rounds) : simulation(DATA.passage, model.get("alpha"), model.get("K"), model.get("seed"));
+    source = recorded ? recording(taken.rounds) : simulation(DATA.passage, model.get("alpha"), model.get("K"), model.get("seed"));
     count = tally();
     round = null;
     over = false;
+    clock = steps = 0;
     text.clear();
     run(many);
   }
   const soFar = () => `${plural(count.rounds, "round")}: ${fixed(count.words / count.rounds)} ${noun}s per round.`;
+  const settled = () => over && (!recorded || clock >= reel.last);
 
   function show(message, aloud = true) {
     status.textContent = message;
-    panel.draw(count, recorded ? recordedMean : theory.tokensPerRound(model.get("alpha"), model.get("K")), recorded ? longestRecorded : model.get("K"));
+    if (recorded) {
+      clockWords.textContent = milliseconds(clock);
+      for (const [place, number] of [[0, count.words], [1, reel.plainly(clock)]]) stage.querySelectorAll(".sm-count")[place].textContent = plural(number, noun);
+      beside.show(clock);
+      panel.draw(count, reel, clock);
+    } else panel.draw(count, theory.tokensPerRound(model.get("alpha"), model.get("K")), model.get("K"));
     if (aloud) say(message);
-    for (const control of [buttons.step, buttons.finish, buttons.play, buttons.run]) control.disabled = over;
+    for (const control of [buttons.step, buttons.finish]) control.disabled = over;
+    for (const control of [buttons.play, buttons.run]) control.disabled = settled();
     // Last, because asking for a height makes the browser lay the page out.
     text.node.scrollTop = text.node.scrollHeight;
   }
@@ -132,13 +105,26 @@ function player({ model, el }) {
   function play() {
     clearInterval(timer);
     buttons.play.textContent = "Pause";
-    timer = setInterval(() => {
-      const message = advance();
-      if (over) pause();
-      // A screen reader hears of whole rounds; single words would come faster than speech.
-      show(message, false);
-      if (!round && count.rounds) say(`Round ${count.rounds}: ${told(count.history.at(-1))}.`);
-    }, Number(speed.value));
+    lastLook = performance.now();
+    timer = recorded ? setInterval(look, calm.matches ? CALM_FRAME : FRAME) : setInterval(beat, Number(speed.value));
+  }
+  // A screen reader hears of whole rounds; single words would come faster than speech.
+  const sayRound = () => say(`Round ${count.rounds}: ${told(count.history.at(-1))}.`);
+  function beat() {
+    const message = advance();
+    show(message, false);
+    if (!round) sayRound();
+  }
+  /* Catches up with what has happened on the recording's clock since the last look. */
+  function look() {
+    const now = performance.now(), before = count.rounds, until = clock + (now - lastLook) / Number(speed.value);
+    lastLook = now;
+    let message = status.textContent;
+    while (!over && !(reel.times[steps] > until)) message = advance();
+    clock = Math.min(until, reel.last);
+    if (settled()) pause();
+    show(message, settled());
+    if (count.rounds > before && !settled()) sayRound();
   }
 
   const button = (label, act) => h("button", { type: "button", class: "sm-button", onclick: act }, label);
@@ -148,31 +134,59 @@ function player({ model, el }) {
     finish: button("Finish round", acting(finishRound)),
     play: button("Play", () => (timer ? pause() : play())),
     run: button(recorded ? "Run to the end" : "Run 100 rounds", acting(() => {
-      const message = run(recorded ? Infinity : 100);
+      const message = run(recorded ? Infinity : 100) || status.textContent;
+      if (recorded) clock = reel.last;
       return over ? `${soFar()} ${message}` : soFar();
     })),
     restart: button("Restart", acting(() => { begin(0); return "A blank page. Step, or play."; })),
     luck: recorded ? null : button("New luck", () => change(model, { seed: (model.get("seed") + 1) % (DATA.ranges.seed.high + 1) })),
   };
   buttons.play.classList.add("sm-steady");
-  const speedId = uid("speed");
-  const speed = h("select", { id: speedId, onchange: () => timer && play() },
-    Object.entries(SPEEDS).map(([delay, label]) => h("option", { value: delay, selected: label === "medium" }, label)));
+
+  const picker = (label, options, react) => {
+    const id = uid("pick");
+    const select = h("select", { id, onchange: react }, options.map(([value, words]) => h("option", { value }, words)));
+    return { select, node: h("span", { class: "sm-choice" }, h("label", { for: id }, label), select) };
+  };
+  const { select: speed, node: speedNode } = picker("Speed", recorded
+    ? SLOWER.map((factor) => [factor, factor === 1 ? "true speed" : `${factor}× slower`]) : Object.entries(SPEEDS), () => timer && play());
+  const kinds = texts.map(({ kind }, index) => [index, kind]);
+  const { select: kind, node: kindNode } = picker("Text", kinds, () => {
+    setUp(texts[kind.value]);
+    begin(1);
+    show(`${taken.kind}: ${soFar()}`);
+  });
+
+  /* Puts an empty text on the stage, and beside it that of plain decoding. */
+  function setUp(next) {
+    taken = next;
+    text = writer({ spaced: !recorded, most: recorded ? Infinity : SHOWN_ROUNDS, before: recorded ? taken.prompt : "", label: "Text written so far" });
+    if (!recorded) return stage.replaceChildren(text.node);
+    reel = tape(taken);
+    beside = plainText(taken.prompt, reel);
+    const half = (name, node) => h("div", {}, h("p", { class: "sm-label" }, name + ": ", h("span", { class: "sm-count" })), node);
+    stage.className = `sm-stage sm-race sm-${taken.kind}`;
+    stage.replaceChildren(half("With a draft", text.node), half("Plain decoding", beside.node));
+    speed.value = reel.slower;
+    note.textContent = `Recorded: ${taken.about}. Plain decoding is shown with the same tokens, one every ${plain(reel.step, 3)} ms, the measured time of its step.`;
+  }
+
   const fields = recorded ? [] : [
     field(model, DATA.ranges.alpha, { name: "alpha", label: "Acceptance rate α", hint: "chance that one guess is right", step: 0.01, speak: (value) => plain(value) }),
     field(model, DATA.ranges.K, { name: "K", label: "Draft length K", hint: "words guessed each round", step: 1, speak: (value) => plural(value, "word") }),
   ];
-  const key = (kind, label) => [h("span", { class: "sm-word sm-" + kind }, label), " "];
+  const key = (state, label) => [h("span", { class: "sm-word sm-" + state }, label), " "];
   const title = model.get("title");
+  const note = h("p", { class: "sm-note" }, "Each guess is right with probability α, independently of the others; real guesses are not quite that tidy. Moving α or K replays the same luck.");
   el.replaceChildren(h("div", { class: "sm sm-player", role: "group", "aria-label": title || "Round player" },
-    title ? h("p", { class: "sm-title" }, title) : null, text.node, status,
-    h("p", { class: "sm-key" }, key("draft", "drafted"), key("accepted", "accepted"), key("rejected", "struck"), key("discarded", "discarded"), key("own", "the editor’s own")),
-    h("div", { class: "sm-actions" }, buttons.step, buttons.finish, buttons.play, h("span", { class: "sm-choice" }, h("label", { for: speedId }, "Speed"), speed), buttons.run, buttons.restart, buttons.luck),
-    fields.length ? h("div", { class: "sm-fields" }, fields.map((one) => one.node)) : null, panel.nodes,
-    h("p", { class: "sm-note" }, recorded ? "A recording of real rounds, played back as it happened."
-      : "Each guess is right with probability α, independently of the others; real guesses are not quite that tidy. Moving α or K replays the same luck."),
-    said));
+    title ? h("p", { class: "sm-title" }, title) : null,
+    recorded ? h("div", { class: "sm-actions sm-top" }, texts.length > 1 ? kindNode : null, speedNode, h("span", {}, h("strong", {}, "Clock "), clockWords)) : null, stage, status,
+    h("p", { class: "sm-key" }, key("draft", "drafted"), key("accepted", "accepted"), key("rejected", "struck"), key("discarded", "discarded"), key("own", editors)),
+    h("div", { class: "sm-actions" }, buttons.step, buttons.finish, buttons.play, recorded ? null : speedNode, buttons.run, buttons.restart, buttons.luck),
+    fields.length ? h("div", { class: "sm-fields" }, fields.map((one) => one.node)) : null, panel.nodes, note, said));
 
+  setUp(taken);
+  if (!recorded) speed.value = 350;
   begin(recorded ? 1 : 3);
   show(`${plural(count.rounds, "round")} played so far. Step on, or play.`, false);
   const settings = ["alpha", "K", "seed"];

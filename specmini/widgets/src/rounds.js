@@ -1,6 +1,7 @@
 /* Rounds of drafting and checking without any page: a junior whose guesses are right or wrong by a
  * seeded coin, a recording that is played back, and the tally of either. A round is
- * {drafted: [words], accepted: how many stand, next: the editor's own word}. */
+ * {drafted: [words], accepted: how many stand, next: the editor's own word}; in a recording also
+ * ms: [drafting, the target's pass, the whole round]. */
 
 /* mulberry32 by Tommy Ettinger (public domain): 32 bits of state, uniform numbers in [0, 1). */
 function mulberry32(seed) {
@@ -35,13 +36,15 @@ function recording(rounds) {
   return () => rounds[index++] || null;
 }
 
-/* Counts finished rounds; `means[n]` is the mean number of words a round after n + 1 rounds. */
+/* Counts finished rounds; `means[n]` is the mean number of words a round after n + 1 rounds, and
+ * `ends[n]` when the round of a recording ended, with the words there were by then. */
 function tally() {
-  const self = { rounds: 0, words: 0, means: [], history: [] };
+  const self = { rounds: 0, words: 0, means: [], ends: [], history: [] };
   self.add = (round) => {
     self.rounds += 1;
     self.words += round.accepted + 1;
     self.means.push(self.words / self.rounds);
+    if (round.ms) self.ends.push([(self.ends.length ? self.ends.at(-1)[0] : 0) + round.ms[2], self.words]);
     self.history = [...self.history.slice(-4), round];
   };
   return self;
@@ -50,11 +53,12 @@ function tally() {
 const full = (round) => round.accepted === round.drafted.length;
 
 /* A token in running text: white space alone would be invisible. */
-const quoted = (token) => `“${token.trim() || token.replace(/\n/g, "⏎").replace(/\s/g, "␣")}”`;
+const quoted = (token) => `“${token.trim() || visible(token)}”`;
 
 function told(round) {
-  const { drafted, accepted, next } = round;
-  if (!drafted.length) return `drafted nothing, wrote ${quoted(next)}`;
+  const { drafted, accepted, next, ms } = round;
+  const lasted = ms ? `, ${milliseconds(ms[2])}` : "";
+  if (!drafted.length) return `drafted nothing, wrote ${quoted(next)}${lasted}`;
   const ending = full(round) ? `bonus ${quoted(next)}` : `${quoted(drafted[accepted])} → ${quoted(next)}`;
-  return `drafted ${drafted.length}, accepted ${accepted}, ${ending}`;
+  return `drafted ${drafted.length}, accepted ${accepted}, ${ending}${lasted}`;
 }
