@@ -29,7 +29,7 @@ class Prediction:
         textbook: E / (1 + K c): one α for all positions, a check that costs a plain step
             (Leviathan et al. 2023, theorem 3.8).
         with_verify_cost: E / (v + K c), with the measured cost v of a check.
-        by_position: the same, with an acceptance rate for each position.
+        by_position: the same, with an acceptance rate for each position; NaN if one is unknown.
     """
 
     textbook: float

@@ -109,17 +109,12 @@ class Acceptance:
     def tokens_per_round(self) -> float:
         """E of rounds that draft all K tokens and have these rates by position.
 
-        Raises:
-            ValueError: no round tells about a position that rounds of K tokens would reach.
+        NaN if drafts survive to a position where nothing was offered: few rounds, all cut short.
         """
         rates = self.rates  # (K,)
         dead = np.cumprod(np.append(1.0, rates[:-1])) == 0  # (K,) no draft survives to here
-        if unknown := np.flatnonzero(np.isnan(rates) & ~dead).tolist():
-            raise ValueError(
-                f"offered must be at least 1 at position {unknown[0] + 1}, which drafts reach, "
-                f"got {self.offered}"
-            )
-        return float(tokens_per_round_by_position(np.where(np.isnan(rates), 0.0, rates)))
+        known = np.where(dead, 0.0, rates)  # (K,)
+        return float("nan") if np.isnan(known).any() else float(tokens_per_round_by_position(known))
 
 
 def tally(rounds: Iterable[Round]) -> Tally:
