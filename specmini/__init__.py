@@ -1,6 +1,6 @@
 """specmini: when does speculative decoding win? The theory, executable.
 
-Paper wing (NumPy only), in reading order::
+Paper wing, in reading order (NumPy alone)::
 
     theory       tokens per round, round cost, speedup, the best draft length, break-even
     conversions  what serving tools print, turned into those quantities
@@ -8,8 +8,41 @@ Paper wing (NumPy only), in reading order::
     roofline     the time of one pass from a machine and a model shape
     catalog      machines and models, each number with its source
 
-Around it: ``palette`` and ``figures`` draw, ``widgets`` let a reader move things, ``sphinxext`` and
-``notebooks`` turn the chapters into a site. Importing the paper wing imports none of these.
+Lab wing, from text to speedup. What runs, or measures, a trained model needs torch; the engine
+itself, which is sampling to generate, does not::
+
+    corpus       training text that needs no download
+    tokenizer    byte-pair encoding, in a file one can read
+    gpt          a tiny GPT with a cache; trained by training, stored by checkpoints
+    sampling     from logits to the distribution that is sampled
+    verify       accept, recover, bonus: the rule that keeps the output exact
+    drafters     what guesses tokens, one idea a file
+    table_model  a model that is a table, for proofs; cached_model says what any model must do
+    generate     plain and speculative decoding in one loop, with a record of every round
+    pair         the trained target and draft; torch_model, numpy_model and fast_model run them
+    measure      where the wings meet: measured speedup beside predicted
+
+Around them: ``palette``, ``tables`` and ``figures`` show, ``widgets`` let a reader move things,
+``sphinxext``, ``formulas`` and ``notebooks`` turn the chapters into a site. The paper wing imports
+neither the lab nor these. ``specmini.theory`` and the others are loaded when first used.
 """
 
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
+
 __version__ = "0.1.0"
+
+if not TYPE_CHECKING:  # a type checker finds modules by itself, and should miss those that are not
+
+    def __getattr__(name: str) -> object:
+        if name in _modules():
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted([*globals(), *_modules()])
+
+
+def _modules() -> set[str]:
+    return {module.name for module in iter_modules(__path__)}

@@ -150,13 +150,16 @@ def test_ci_looks_for_the_browsers_that_the_tests_look_for():
 
 
 def test_readme_results_are_computed():
-    from specmini import theory  # the README's own import
-
-    shown = re.findall(r"^(theory\..*?)\s+# ([\d.]+)$", read("README.md"), re.MULTILINE)
-    assert len(shown) >= 3
-    for call, result in shown:
-        decimals = len(result.partition(".")[2])
-        assert f"{eval(call, {'theory': theory}):.{decimals}f}" == result
+    examples = re.findall(r"^```python\n(.*?)^```", read("README.md"), re.MULTILINE | re.DOTALL)
+    compared = 0
+    for example in examples:
+        names = {}
+        exec(example, names)
+        for call, result in re.findall(r"^(\w.*?)\s+# ([\d.]+)$", example, re.MULTILINE):
+            decimals = len(result.partition(".")[2])
+            assert f"{eval(call, names):.{decimals}f}" == result, call
+            compared += 1
+    assert compared >= 4
 
 
 def test_no_proof_is_folded_with_the_class_that_breaks_the_page():
@@ -187,6 +190,35 @@ def test_paper_wing_imports_numpy_and_nothing_heavier(module):
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_modules_are_attributes_and_only_what_is_used_is_loaded():
+    code = (
+        "import sys, specmini\n"
+        "print(specmini.theory.tokens_per_round(0.5, 1), specmini.generate.__name__)\n"
+        "print(sorted({'torch', 'matplotlib', 'anywidget', 'sphinx'} & set(sys.modules)))\n"
+        "print({'theory', 'gpt', 'widgets', '__version__'} <= set(dir(specmini)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["1.5 specmini.generate", "[]", "True"]
+
+
+def test_what_is_no_module_is_no_attribute():
+    import specmini
+
+    with pytest.raises(AttributeError, match=r"^module 'specmini' has no attribute 'theroy'$"):
+        specmini.theroy  # noqa: B018
+
+
+def test_the_packages_own_words_name_modules_that_exist():
+    import specmini
+
+    listed = re.findall(r"^    (\w+) {2,}", specmini.__doc__, re.MULTILINE)
+    assert len(listed) >= 15
+    assert set(listed) <= set(dir(specmini))
+    paths = re.findall(r"`((?:specmini|book|tests)/[\w/.]*)`", read("README.md"))
+    assert len(paths) >= 8
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_wheel_carries_its_data_and_works_alone(tmp_path):
