@@ -2,7 +2,8 @@
 
 ``specmini/data/measured_speedup.json`` is written by ``tests/benchmarks/speedup.py``. It holds
 sums, not conclusions: each cell's estimates, intervals and predictions are worked out when read,
-by the same code that serves a fresh measurement.
+by the same code that serves a fresh measurement. ``measured_hugging_face.json`` beside it is
+written by ``tests/benchmarks/hugging_face.py``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from typing import Any
 from specmini.cell import Cell
 from specmini.tallies import Acceptance, Tally
 
-__all__ = ["Setting", "Settings", "load", "measured_speedups", "store"]
+__all__ = ["Setting", "Settings", "load", "measured_hugging_face", "measured_speedups", "store"]
+
+data = Path(str(resources.files("specmini"))) / "data"
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,20 @@ class Settings:
 
 def measured_speedups() -> Settings:
     """The settings that were measured for the book, on the package's pair."""
-    return load(Path(str(resources.files("specmini"))) / "data" / "measured_speedup.json")
+    return load(data / "measured_speedup.json")
+
+
+def measured_hugging_face() -> dict[str, Any]:
+    """What was measured with the same weights in Hugging Face transformers.
+
+    Returns:
+        ``about`` as in ``Settings``; ``ways``, a list with the tokens per second of each way of
+        decoding, theirs and ours; ``ratios``, the best of ours over the best of theirs.
+    """
+    content: dict[str, Any] = json.loads(
+        (data / "measured_hugging_face.json").read_text(encoding="utf-8")
+    )
+    return content
 
 
 def store(path: Path, measured: Settings) -> None:
