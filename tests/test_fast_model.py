@@ -1,0 +1,129 @@
+"""The fast engine: every candidate gives the module's logits, and the choice is there to see."""
+
+import copy
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import torch
+
+from specmini import fast_model
+from specmini.fast_model import Choice, FastModel, candidates
+from specmini.gpt import GPT, Config
+from specmini.torch_model import TorchModel
+
+config = Config(vocabulary=50, context=24, layers=2, width=32, heads=4)
+generator = torch.Generator().manual_seed(1)
+
+
+def make_gpt():
+    """Weights that 16-bit floats hold, with gains, biases and means not to be forgotten."""
+    made = GPT(config, generator)
+    with torch.no_grad():
+        for weight in made.parameters():
+            noise = 0.1 * torch.randn(weight.shape, generator=generator) + 0.05
+            weight.copy_((4 * weight + noise).half())
+    return made.eval().requires_grad_(False)
+
+
+gpt = make_gpt()
+tokens = torch.randint(0, 50, (24,), generator=generator).tolist()
+expected = copy.deepcopy(gpt).double()(torch.tensor([tokens]))[0].numpy()  # (24, 50)
+names = list(candidates(gpt))
+
+
+@pytest.mark.parametrize("verification", names)
+@pytest.mark.parametrize("decoding", names)
+def test_any_two_candidates_share_a_cache_and_give_the_module_s_logits(decoding, verification):
+    model = FastModel(gpt, Choice(decoding, verification, {}))
+    parts = torch.tensor(tokens).split([3, 1, 1, 2, 1, 9, 1, 6])
+    logits = np.concatenate([model.forward(part.tolist()) for part in parts])  # (24, 50)
+    # float32 rounds at 6e-8; a forgotten gain or bias would show at 1e-2
+    assert np.abs(logits - expected).max() < 1e-5 * np.abs(expected).max()
+    assert (model.vocabulary, model.context, model.length) == (50, 24, 24)
+
+
+@pytest.mark.parametrize("name", names)
+@pytest.mark.parametrize("keep", [0, 1, 9, 12])
+def test_what_was_truncated_leaves_no_trace(name, keep):
+    choice = Choice(name, name, {})
+    model, fresh = FastModel(gpt, choice), FastModel(gpt, choice)
+    model.forward(tokens[:12])
+    model.truncate(keep)
+    if keep:
+        fresh.forward(tokens[:keep])
+    np.testing.assert_allclose(
+        model.forward(tokens[19:]), fresh.forward(tokens[19:]), rtol=0, atol=1e-4
+    )
+    assert model.length == keep + 5
+
+
+@pytest.mark.parametrize("name", names)
+def test_logits_stay_as_they_were_given(name):
+    model = FastModel(gpt, Choice(name, name, {}))
+    first = model.forward(tokens[:1])
+    kept = first.copy()
+    model.forward(tokens[1:2])
+    assert (first == kept).all()
+
+
+def test_the_choice_is_the_fastest_of_what_was_measured():
+    choice = FastModel(gpt).choice
+    assert choice.seconds.keys() == set(names)
+    for place, chosen in enumerate((choice.decoding, choice.verification)):
+        assert choice.seconds[chosen][place] == min(
+            times[place] for times in choice.seconds.values()
+        )
+        assert choice.seconds[chosen][place] > 0
+
+
+def test_a_shape_is_measured_once():
+    assert FastModel(gpt).choice is FastModel(make_gpt()).choice
+
+
+def test_weights_that_changed_are_seen_by_the_next_engine():
+    changing = make_gpt()
+    choice = Choice("NumPy", "torch", {})
+    before = FastModel(changing, choice).forward(tokens)
+    changing.wte.weight.mul_(2.0)
+    after = FastModel(changing, choice).forward(tokens)
+    assert np.abs(after - before).max() > 0.1
+
+
+def test_the_engine_does_not_keep_the_module_alive():
+    kept = make_gpt()
+    FastModel(kept, Choice("NumPy", "torch", {}))
+    reference = weakref.ref(kept)
+    del kept
+    gc.collect()
+    assert reference() is None
+
+
+def test_an_unknown_step_is_refused():
+    with pytest.raises(ValueError, match=r"choice must name steps out of \[.*NumPy.*\], got 'gpu'"):
+        FastModel(gpt, Choice("NumPy", "gpu", {}))
+
+
+@pytest.mark.parametrize(("new", "past"), [(0, 0), (1, 24), (4, -1)])
+def test_timing_needs_room(new, past):
+    step = candidates(gpt)["NumPy"]()
+    with pytest.raises(ValueError, match=f"context of 24, got {past} \\+ {new}"):
+        fast_model.step_seconds(step, config, new, past)
+
+
+def test_other_types_get_the_portable_engine():
+    assert isinstance(fast_model.fast_model(make_gpt().double()), TorchModel)
+    assert isinstance(fast_model.fast_model(gpt), FastModel)
+
+
+def test_without_torchscript_the_same_module_runs(monkeypatch):
+    def removed(module):
+        raise RuntimeError
+
+    monkeypatch.setattr(torch.jit, "script", removed)
+    plain = make_gpt()
+    model = FastModel(plain, Choice("torch", "torch", {}))
+    np.testing.assert_allclose(
+        model.forward(tokens), plain(torch.tensor([tokens]))[0], rtol=0, atol=1e-4
+    )
