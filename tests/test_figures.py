@@ -132,8 +132,9 @@ def test_timelines_draw_each_draft_and_check_to_scale():
         starts = [block.get_x() for block in row]
         ends = np.cumsum([block.get_width() for block in row])
         np.testing.assert_allclose(starts, [0, *ends[:-1]], atol=1e-12)
-    drafts = {to_hex(block.get_facecolor()) for block in rows[1] if block.get_width() < 0.5}
-    assert drafts == {palette.ROLES["draft"].light}
+    for role, wide in (("draft", False), ("target", True)):
+        colors = {to_hex(b.get_facecolor()) for b in rows[1] if (b.get_width() > 0.5) == wide}
+        assert colors == {palette.ROLES[role].light}
     assert [word for word in words_of(figure) if word[0] == "+"] == ["+1"] * 8 + ["+5", "+3"]
     assert [word for word in words_of(figure) if word in ("8", "2.8")] == ["8", "2.8"]
     assert "junior: 2 rounds of 1.4 plain steps, 2.8 in all" in figure.description

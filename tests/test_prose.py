@@ -80,6 +80,13 @@ def test_every_number_in_prose_is_computed_on_the_page_or_cited(path):
     assert unfounded(load(path)) == []
 
 
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_page_without_cells_states_no_result_of_its_own(path):
+    prose = path.read_text(encoding="utf-8")
+    cited_or_none = (s for s in sentences(prose) if not CITED.search(s))
+    assert [number[0] for s in cited_or_none for number in prose_numbers(s)] == []
+
+
 def page(prose, code="", printed=""):
     cell = nbformat.v4.new_code_cell(code or "0")
     cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=printed)]

@@ -634,6 +634,14 @@ def test_position_functions_need_positions_and_one_length() -> None:
         theory.conditional_rates_from_survival([0.6, 0.4, 0.5])
 
 
+def test_ties_go_to_the_shorter_draft_also_where_checking_is_cheap() -> None:
+    # Binary fractions, so that both sides are exact: S(1) = 1.25 / 1.25, and S(1) = S(2) = 2.
+    assert theory.best_draft_length(0.25, 0.5, 0.75) == 0
+    assert theory.longest_winning_draft(0.25, 0.5, 0.75) == 0
+    assert theory.speedup(0.5, 0.125, [1, 2], 0.625).tolist() == [2.0, 2.0]
+    assert theory.best_draft_length(0.5, 0.125, 0.625) == 1
+
+
 # --- imports --------------------------------------------------------------------------------
 
 
