@@ -190,29 +190,77 @@ def largest_error(found: dict[Any, float], right: dict[Any, float]) -> float:
     return max(abs(found.get(key, 0.0) - right.get(key, 0.0)) for key in {*found, *right})
 
 
-def chi_square_chance(counts: np.ndarray, expected: np.ndarray) -> float:
-    """Chance of a chi-square statistic at least as large, if ``expected`` is right.
+def chi_square_chance(counts: np.ndarray, chances: np.ndarray) -> float:
+    """Chance of a chi-square statistic at least as large, if ``chances`` are right.
 
-    Cells that expect fewer than 50 are pooled, so that the chi-square distribution fits far out
-    in its tail; a cell that expects none must count none. An odd number of degrees of freedom is
+    Args:
+        counts: (S, V) how often each outcome followed each state; states are independent.
+        chances: (S, V) how often it should: each row sums to 1.
+
+    Outcomes that expect fewer than 50 are pooled, so that the chi-square distribution fits far
+    out in its tail; one that cannot happen must not have. An odd number of degrees of freedom is
     taken one higher, where the tail is a finite sum and, if anything, too heavy.
     """
-    counts, expected = np.ravel(counts), np.ravel(expected)
-    if counts[expected == 0].any():
+    if counts[chances == 0].any():
         return 0.0
-    large = expected >= 50
-    rest = expected[~large].sum()
-    cells = np.append(counts[large], counts[~large].sum())
-    means = np.append(expected[large], rest)
-    if rest < 50:  # too few even together: join the smallest of the others
-        smallest = means[:-1].argmin()
-        cells[smallest] += cells[-1]
-        means[smallest] += means[-1]
-        cells, means = cells[:-1], means[:-1]
-    half = float(((cells - means) ** 2 / means).sum()) / 2
-    terms = math.ceil((len(cells) - 1) / 2)
-    logs = [j * math.log(half) - math.lgamma(j + 1) - half for j in range(terms)] if half else [0.0]
-    return min(1.0, math.fsum(map(math.exp, logs)))
+    half, freedom = 0.0, 0
+    for counted, expected in zip(counts, chances * counts.sum(1, keepdims=True), strict=True):
+        order = np.argsort(expected)
+        pooled = np.searchsorted(expected[order].cumsum(), 50) + 1  # the fewest that reach 50
+        cells, means = (
+            np.append(row[order][:pooled].sum(), row[order][pooled:]) for row in (counted, expected)
+        )
+        if means[0] >= 50:
+            half += float(((cells - means) ** 2 / means).sum()) / 2
+            freedom += len(cells) - 1
+    assert half > 0, "nothing was compared"
+    terms = range(math.ceil(freedom / 2))
+    return math.fsum(math.exp(j * math.log(half) - math.lgamma(j + 1) - half) for j in terms)
+
+
+def drawn_verdicts_chance(
+    verify: Callable[..., Verdict],
+    tables: Sequence[np.ndarray],
+    sampling: Sampling,
+    rule: str,
+    draws: int,
+    seed: int = 1,
+) -> float:
+    """Draft two tokens many times, and compare the texts of three that come of it by chi-square.
+
+    Args:
+        verify: the function under test.
+        tables: two of order 2, the target's and the draft's; texts begin after (0, 0).
+        sampling: applied to both.
+        rule: what is drafted and what ``verify`` is told, as in ``ModelDrafter``.
+        draws: how many drafts.
+        seed: of all randomness.
+    """
+    with np.errstate(divide="ignore"):
+        p, q = (sampling.probs(np.log(table)) for table in tables)  # (V, V, V)
+    rng = np.random.default_rng(seed)
+    drafted = q[0, 0][:, None] * q[0]  # (V, V) chance of each two tokens
+    if rule == "greedy draft":
+        likeliest = q[0, 0].argmax(), q[0, q[0, 0].argmax()].argmax()
+        drafted = np.zeros_like(drafted)
+        drafted[likeliest] = 1.0
+    partial: Counter[Tokens] = Counter()
+    often = rng.multinomial(draws, drafted.ravel()).reshape(drafted.shape)
+    for (a, b), times in np.ndenumerate(often):
+        if not times:
+            continue
+        rows = np.array([p[0, 0], p[0, a], p[a, b]])
+        shown = np.array([q[0, 0], q[0, a]]) if rule == "textbook" else None
+        draft = Draft(np.array([a, b]), shown)
+        for _ in range(times):
+            verdict = verify(rows, draft, rng)
+            partial[*(a, b)[: verdict.n_accepted], verdict.next_token] += 1
+    counts = np.zeros_like(p)
+    for text, times in partial.items():  # what a round does not write is written by the target
+        rest = {1: p[0, text[0]][:, None] * p[text[0]], 2: p[text[-2:]], 3: np.ones(())}[len(text)]
+        counts[text] += rng.multinomial(times, rest.ravel()).reshape(rest.shape)
+    joint = p[0, 0][:, None, None] * p[0][:, :, None] * p
+    return chi_square_chance(counts.reshape(1, -1), joint.reshape(1, -1))
 
 
 # --- drafters and models that misbehave or watch ----------------------------------------------
