@@ -71,6 +71,6 @@ function chart(height) {
 
 /* Round numbers from 0 to at least `top`, at most six of them. */
 function ticks(top) {
-  const step = [0.25, 0.5, 1, 2, 3, 5, 10, 20, 50, 100].find((size) => top / size <= 6) || top / 5;
+  const step = [0.25, 0.5, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000].find((size) => top / size <= 6) || top / 5;
   return Array.from({ length: Math.ceil(top / step - 1e-9) + 1 }, (_, index) => index * step);
 }

@@ -18,10 +18,11 @@ function player({ model, el }) {
   const { noun, junior, she, editors } = CAST[recorded ? "recorded" : "simulated"];
   const panel = recorded ? racePanel() : meanPanel();
   const status = h("p", { class: "sm-status" }), clockWords = h("span", { class: "sm-clock" });
-  const stage = h("div", { class: "sm-stage" });
+  const text = writer({ spaced: !recorded, most: recorded ? Infinity : SHOWN_ROUNDS });
+  const beside = recorded ? plainText() : null, counts = [h("span", { class: "sm-count" }), h("span", { class: "sm-count" })];
   const { node: said, say, stop: hush } = announcer();
   const calm = matchMedia("(prefers-reduced-motion:reduce)");
-  let taken = texts[0], reel, text, beside, source, count, round, shown, checked, over;
+  let taken, reel, source, count, round, shown, checked, over;
   let timer = 0, clock = 0, steps = 0, lastLook = 0;
 
   /* The next small thing that happens, in words. */
@@ -77,7 +78,7 @@ function player({ model, el }) {
     round = null;
     over = false;
     clock = steps = 0;
-    text.clear();
+    text.clear(recorded ? taken.prompt : "");
     run(many);
   }
   const soFar = () => `${plural(count.rounds, "round")}: ${fixed(count.words / count.rounds)} ${noun}s per round.`;
@@ -87,8 +88,8 @@ function player({ model, el }) {
     status.textContent = message;
     if (recorded) {
       clockWords.textContent = milliseconds(clock);
-      for (const [place, number] of [[0, count.words], [1, reel.plainly(clock)]]) stage.querySelectorAll(".sm-count")[place].textContent = plural(number, noun);
-      beside.show(clock);
+      [count.words, reel.plainly(clock)].forEach((number, place) => { counts[place].textContent = plural(number, noun); });
+      beside.show(taken.prompt, reel, clock);
       panel.draw(count, reel, clock);
     } else panel.draw(count, theory.tokensPerRound(model.get("alpha"), model.get("K")), model.get("K"));
     if (aloud) say(message);
@@ -152,22 +153,17 @@ function player({ model, el }) {
     ? SLOWER.map((factor) => [factor, factor === 1 ? "true speed" : `${factor}× slower`]) : Object.entries(SPEEDS), () => timer && play());
   const kinds = texts.map(({ kind }, index) => [index, kind]);
   const { select: kind, node: kindNode } = picker("Text", kinds, () => {
-    setUp(texts[kind.value]);
+    take(texts[kind.value]);
     begin(1);
     show(`${taken.kind}: ${soFar()}`);
   });
 
-  /* Puts an empty text on the stage, and beside it that of plain decoding. */
-  function setUp(next) {
+  const half = (name, place, node) => h("div", {}, h("p", { class: "sm-label" }, name + ": ", counts[place]), node);
+  const stage = recorded ? h("div", {}, half("With a draft", 0, text.node), half("Plain decoding", 1, beside.node)) : text.node;
+  function take(next) {
     taken = next;
-    text = writer({ spaced: !recorded, most: recorded ? Infinity : SHOWN_ROUNDS, before: recorded ? taken.prompt : "", label: "Text written so far" });
-    if (!recorded) return stage.replaceChildren(text.node);
     reel = tape(taken);
-    beside = plainText(taken.prompt, reel);
-    const half = (name, node) => h("div", {}, h("p", { class: "sm-label" }, name + ": ", h("span", { class: "sm-count" })), node);
-    stage.className = `sm-stage sm-race sm-${taken.kind}`;
-    stage.replaceChildren(half("With a draft", text.node), half("Plain decoding", beside.node));
-    speed.value = reel.slower;
+    stage.className = `sm-race sm-${taken.kind}`;
     note.textContent = `Recorded: ${taken.about}. Plain decoding is shown with the same tokens, one every ${plain(reel.step, 3)} ms, the measured time of its step.`;
   }
 
@@ -185,8 +181,8 @@ function player({ model, el }) {
     h("div", { class: "sm-actions" }, buttons.step, buttons.finish, buttons.play, recorded ? null : speedNode, buttons.run, buttons.restart, buttons.luck),
     fields.length ? h("div", { class: "sm-fields" }, fields.map((one) => one.node)) : null, panel.nodes, note, said));
 
-  setUp(taken);
-  if (!recorded) speed.value = 350;
+  if (recorded) take(texts[0]);
+  speed.value = recorded ? reel.slower : 350;
   begin(recorded ? 1 : 3);
   show(`${plural(count.rounds, "round")} played so far. Step on, or play.`, false);
   const settings = ["alpha", "K", "seed"];

@@ -29,18 +29,17 @@ function tape({ rounds, plain_ms: step }) {
 }
 
 /* The other half of the race: the same tokens, one each step. */
-function plainText(before, { tokens, plainly }) {
-  const node = h("div", { class: "sm-text", tabindex: "0", role: "group", "aria-label": "Text of plain decoding so far" });
-  const fresh = h("span");
-  let shown = -1;
+function plainText() {
+  const node = textBox("Text of plain decoding so far"), fresh = h("span");
+  let shown = "";
   return {
     node,
-    show(time) {
-      const count = plainly(time);
-      if (count === shown) return;
-      shown = count;
-      fresh.textContent = tokens.slice(0, count).join("");
-      if (!node.childElementCount) node.append(h("span", { class: "sm-prompt" }, before), fresh);
+    show(before, { tokens, plainly }, time) {
+      const text = tokens.slice(0, plainly(time)).join("");
+      if (before + text === shown) return;
+      shown = before + text;
+      fresh.textContent = text;
+      node.replaceChildren(promptText(before), fresh);
       node.scrollTop = node.scrollHeight;
     },
   };

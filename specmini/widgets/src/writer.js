@@ -12,10 +12,13 @@ function cut(token) {
   return lines ? ["", visible(token.slice(0, lines)), token.slice(token.indexOf("\n"))] : ["", visible(token), ""];
 }
 
+const textBox = (label) => h("div", { class: "sm-text", tabindex: "0", role: "group", "aria-label": label });
+const promptText = (before) => h("span", { class: "sm-prompt" }, before);
+
 /* Old rounds are dropped beyond `most`; struck words go when the next round begins. Words that are
  * `spaced` get a blank after each, tokens bring their own. */
-function writer({ spaced, most, before = "", label }) {
-  const node = h("div", { class: "sm-text", tabindex: "0", role: "group", "aria-label": label });
+function writer({ spaced, most }) {
+  const node = textBox("Text written so far");
   let box = null, guesses = [], fallen = [];
   function write(token, kind) {
     const [space, word, after] = cut(token);
@@ -47,9 +50,9 @@ function writer({ spaced, most, before = "", label }) {
       fallen.push(h("small", { class: "sm-tag" }, kind + " "));
       box.append(fallen.at(-1));
     },
-    clear() {
+    clear(before) {
       box = null;
-      node.replaceChildren(...(before ? [h("span", { class: "sm-prompt" }, before)] : []));
+      node.replaceChildren(...(before ? [promptText(before)] : []));
     },
   };
 }
