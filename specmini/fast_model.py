@@ -126,9 +126,14 @@ def candidates(model: GPT) -> dict[str, Callable[[], Step]]:
 
 
 def step_seconds(
-    step: Step, config: Config, new: int, past: int | None = None, repeats: int = 5
+    step: Step,
+    config: Config,
+    new: int,
+    past: int | None = None,
+    repeats: int = 5,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> list[float]:
-    """Seconds that each of some steps takes.
+    """Seconds of each of some equal steps.
 
     Args:
         step: the forward pass.
@@ -136,6 +141,7 @@ def step_seconds(
         new: tokens in a step, T.
         past: tokens before it; half the context if not given.
         repeats: number of steps, one after the other, as in decoding.
+        clock: gives seconds.
 
     Raises:
         ValueError: ``past`` and ``new`` exceed the context.
@@ -148,9 +154,9 @@ def step_seconds(
     tokens, cache = [0] * new, new_cache(config)
     seconds = []
     for _ in range(repeats):
-        started = time.perf_counter()
+        started = clock()
         step(tokens, cache, past)
-        seconds.append(time.perf_counter() - started)
+        seconds.append(clock() - started)
     return seconds
 
 
