@@ -13,6 +13,12 @@ from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
 VISIBLE = str.maketrans({" ": "␣", "\n": "↵", "\t": "⇥", "$": r"\$"})
 
 
+def visible(piece: str, longest: int = 9) -> str:
+    """A token as a label: white space shown, cut to ``longest`` characters."""
+    shown = piece if len(piece) <= longest else piece[: longest - 1] + "…"
+    return shown.translate(VISIBLE)
+
+
 def overlap(
     tokens: Sequence[str], target_probs: ArrayLike, draft_probs: ArrayLike, shown: int = 8
 ) -> ThemedFigure:
@@ -34,7 +40,7 @@ def overlap(
     if not 1 <= shown < len(tokens):
         raise ValueError(f"shown must be in [1, {len(tokens)}), got {shown}")
     order = np.argsort(-np.maximum(p, q), kind="stable")  # (V,)
-    rows = [(tokens[i].translate(VISIBLE), p[i], q[i], min(p[i], q[i])) for i in order[:shown]]
+    rows = [(visible(tokens[i]), p[i], q[i], min(p[i], q[i])) for i in order[:shown]]
     rest = order[shown:]
     both = np.minimum(p, q)  # (V,)
     rows.append((f"{len(rest)} others", p[rest].sum(), q[rest].sum(), both[rest].sum()))
@@ -53,7 +59,7 @@ def overlap(
         axes.set_xlabel("probability")
         axes.grid(visible=False, axis="y")
         handles = [axes.patches[i] for i in (0, 1, 2)]
-        axes.legend(handles, ["target p", "draft q", "both: min(p, q)"], loc="lower right")
+        axes.legend(handles, ["target p", "draft q", "both: min(p, q)"], loc="center right")
     listed = "; ".join(f"{label}: p {a:.2f}, q {b:.2f}, both {c:.2f}" for label, a, b, c in rows)
     return ThemedFigure(
         "overlap",
