@@ -295,7 +295,13 @@ def test_lines_over_batch_are_the_formula_with_the_roofline():
 
 
 @pytest.mark.parametrize(
-    ("rate", "lengths", "context"), [(0.8, [1, 2], 256), (0.8, [4], 16384), (0.05, [4], 256)]
+    ("rate", "lengths", "context"),
+    [
+        (0.8, [1, 2], 256),  # never loses
+        (0.8, [4], 16384),  # nor does this, at a long context
+        (0.05, [4], 256),  # loses from batch 1 on
+        (0.1002, [1], 256),  # wins by so little that it loses long before the ridge
+    ],
 )
 def test_the_title_over_batch_claims_no_loss_that_is_not_shown(rate, lengths, context):
     figure = speedup.speedup_by_batch(MACHINE, MODEL, rate, 0.1, lengths, context)

@@ -182,7 +182,7 @@ def speedup_by_batch(
 def _batch_claim(longest: int, gains: FloatArray, ridge: float) -> str:
     """The title, from the speedups of the longest draft at batch 1, 2, ..."""
     lost = 1 + int((gains < 1).argmax())
-    if gains[0] > 1 > gains[-1] and lost * (longest + 1) > ridge:
+    if gains[-1] < 1 and lost * (longest + 1) > ridge:
         return (
             "Batch eats the win: past the ridge, where arithmetic sets the pace, long drafts lose"
         )
