@@ -278,6 +278,8 @@ def test_contours_of_the_map_lie_where_the_best_speedup_is_their_level():
         # between two points of the grid the contour is a straight line, hence the tolerance
         np.testing.assert_allclose(theory.speedup(rate, cost, best), level, rtol=0.01)
     assert words_of(figure)[1:] == ["1.5×", "3×"]
+    heights = [text.get_position()[1] for text in axes_of(figure).texts[1:]]
+    assert heights == pytest.approx([0.06, 0.06], abs=0.01)  # side by side, where there is room
 
 
 def test_lines_over_batch_are_the_formula_with_the_roofline():
