@@ -31,6 +31,9 @@ BROWSER_ARGUMENTS = [
 TEXT = {".html", ".css", ".js", ".svg", ".json", ".txt"}
 REDIRECT = re.compile(r'<meta\s+http-equiv="refresh"\s+content="\d+;\s*url=([^"]+)"', re.IGNORECASE)
 WIDGET = re.compile(r'class="specmini-host" data-specmini="(\w+)"')
+PLAYER_STATE = re.compile(
+    r'data-specmini="player">.*?<script type="application/json">(.*?)</script>', re.DOTALL
+)
 
 
 @functools.cache
@@ -62,6 +65,16 @@ def widgets(kind: str, site: Path = SITE) -> list[tuple[str, int]]:
         (page, index)
         for page in pages(site)
         for index in range(WIDGET.findall(text_of(page, site)).count(kind))
+    ]
+
+
+def simulated_players(site: Path = SITE) -> list[tuple[str, int]]:
+    """Where round players stand that have no recording: page, and place among its players."""
+    return [
+        (page, index)
+        for page in pages(site)
+        for index, state in enumerate(PLAYER_STATE.findall(text_of(page, site)))
+        if '"recording": []' in state
     ]
 
 

@@ -1,10 +1,12 @@
 """Every control of every widget: reached with Tab, named, and doing something when it is used."""
 
+import re
+
 import pytest
 
 from browser import facts
 from browser.facts import nothing_wrong
-from browser.reader import PHONE
+from browser.reader import DESK, PHONE
 from browser.test_access import violations
 from browser.widgets import WIDGET_CLASSES, Explorer
 
@@ -50,9 +52,9 @@ def operate(tab, control, kind, input_type):
 def dead_controls(widget):
     """Use every control by keyboard; those after which the widget shows what it showed before."""
     widget.tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    # Something must have moved, or Reset and Restart would have nothing to do.
-    widget.box.locator("input[type=range]").last.focus()
-    widget.tab.keyboard.press("ArrowRight")
+    # Something must have moved, or Reset would have nothing to do.
+    for slider in widget.box.locator("input[type=range]").all()[-1:]:
+        slider.press("ArrowRight")
     dead = []
     for stop in widget.expected_stops():
         control = widget.box.locator(f"[data-stop='{stop}']")
@@ -146,3 +148,19 @@ def test_axe_finds_nothing_in_an_explorer_that_complains(reader, explorer):
     field.press("Enter")
     assert field.get_attribute("aria-invalid") == "true"
     nothing_wrong(opened.name, violations(opened.tab, ".specmini-host"))
+
+
+def test_it_takes_the_room_that_its_fallback_kept(reader, widget):
+    """Else everything below would jump under a reader who is already there."""
+    kind, page, index = widget
+    script = re.compile(r"<script[^>]*specmini\.js[^>]*>")
+    before = reader.open(page, edit=lambda html: script.sub("", html), settle=False)
+    after = reader.open(page)
+    for width in (DESK, PHONE):
+        heights = []
+        for tab in (before, after):
+            tab.set_viewport_size({"width": width, "height": 900})
+            heights.append(
+                tab.locator(f"[data-specmini={kind}]").nth(index).bounding_box()["height"]
+            )
+        assert abs(heights[0] - heights[1]) < 10, f"{kind} on {page} at {width} px: {heights} px"

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from browser import built_site
+from browser import built_site, facts
+from browser.facts import nothing_wrong
 from browser.widgets import Explorer, last_number, shows, with_first_widget_twice
 from specmini import catalog, roofline, theory
 
@@ -37,6 +38,13 @@ REFUSED = {
     "batch=0": "[1, 512], got 0",
     "machine=__proto__": "machine must be one of",
     "model=constructor": "model must be one of",
+    "K=0x10": "a whole number in [0, 16], got 0x10",
+    "c=%200.1": "c must be a number in [0, 1], got 0.1",
+    "alpha=0.5?K=2": "[0, 1], got 0.5?K=2",
+    "alpha=$%26": "[0, 1], got $&",
+    "batch=" + "9" * 3000: "[1, 512], got " + "9" * 57 + "...",
+    "model=" + "x" * 3000: "got " + "x" * 57 + "...",
+    "y" * 3000 + "=1": "no setting “" + "y" * 57 + "...”",
     "nonsense=1": "no setting “nonsense”",
     "toString=1": "no setting “toString”",
 }
@@ -130,6 +138,15 @@ def test_every_setting_shows_the_numbers_of_the_theory(full_explorer):
         assert_shows_the_theory(full_explorer)
 
 
+def test_a_tiny_gain_elsewhere_is_not_denied(full_explorer):
+    full_explorer.set(alpha=0.5, c=0.497, K=4, batch=1)
+    speedups = expected(**full_explorer.setting())["curve"]
+    assert 1 < speedups[1] == speedups.max() < 1.005
+    assert "The best, K = 1, gains less than 0.5 %." in full_explorer.verdict()
+    full_explorer.set(alpha=0.5, c=0.6, K=4, batch=1)
+    assert "No K wins while α is not above c." in full_explorer.verdict()
+
+
 def test_table_holds_the_curve_as_numbers(full_explorer):
     full_explorer.set(**SETTINGS[7])
     numbers = expected(**full_explorer.setting())
@@ -181,6 +198,7 @@ def test_hostile_link_is_refused_and_changes_nothing(full_explorer):
         tab.evaluate("(hash) => { location.hash = hash; }", f"explorer?{query}")
         full_explorer.box.get_by_text(words).wait_for()
         assert full_explorer.result() == before, query
+        nothing_wrong(query[:60], facts.sticking_out(tab))
         assert not full_explorer.box.locator("script, img").count(), query
 
 
@@ -227,4 +245,5 @@ def test_two_explorers_on_a_page_do_not_share_a_setting(reader):
     assert second.result() == before
     second.set(alpha=0.5, c=0.25, K=2)
     assert second.setting()["K"] == "2"
-    assert first.setting()["K"] != "2"
+    first.box.locator("input[type=range]").first.press("ArrowRight")
+    assert (first.setting()["c"], first.setting()["K"]) != ("0.25", "2")

@@ -11,7 +11,7 @@ from browser.test_access import violations
 from browser.test_controls import dead_controls
 from browser.test_links import Links
 from browser.test_weight import foreign_loads
-from browser.widgets import WIDGET_CLASSES, last_number, shows
+from browser.widgets import Player, last_number, shows
 
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>A page</title>
@@ -199,9 +199,9 @@ def test_it_notices_two_elements_of_one_id():
     assert page.used == {"a", "m"}
 
 
-def test_it_notices_controls_that_do_nothing(reader, widget):
-    kind, page, index = widget
-    opened = WIDGET_CLASSES[kind](reader.open(page), index)
+def test_it_notices_controls_that_do_nothing(reader):
+    page, index = built_site.simulated_players()[0]
+    opened = Player(reader.open(page), index)
     label = opened.box.locator("input[type=range]").first.evaluate(
         """(slider) => {
           const words = slider.labels[0].textContent;
@@ -212,9 +212,9 @@ def test_it_notices_controls_that_do_nothing(reader, widget):
     assert dead_controls(opened) == [f"input range {label!r}"]
 
 
-def test_it_notices_controls_without_a_name_or_out_of_reach(reader, widget):
-    kind, page, index = widget
-    opened = WIDGET_CLASSES[kind](reader.open(page), index)
+def test_it_notices_controls_without_a_name_or_out_of_reach(reader):
+    page, index = built_site.simulated_players()[0]
+    opened = Player(reader.open(page), index)
     opened.box.evaluate("(box) => box.querySelector('label').remove()")
     opened.box.evaluate("(box) => { [...box.querySelectorAll('button')].at(-1).tabIndex = -1; }")
     expected = opened.expected_stops()
@@ -232,8 +232,8 @@ def test_it_notices_wrong_numbers():
         last_number("none")
 
 
-def test_it_notices_a_widget_that_never_mounts(lenient_reader, widget):
-    _, page, _ = widget
+def test_it_notices_a_widget_that_never_mounts(lenient_reader):
+    page, _ = built_site.widgets("player")[0]
     script = re.compile(r"<script[^>]*specmini\.js[^>]*>")
     with pytest.raises(TimeoutError):
         lenient_reader.open(page, edit=lambda html: script.sub("", html))

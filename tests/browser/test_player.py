@@ -1,29 +1,40 @@
 """The round player on the page: its tally adds up, and its mean goes where the formula says."""
 
-import json
+import itertools
 import math
 import re
 
 import pytest
 
-from browser import built_site
-from browser.widgets import Player, last_number, shows, with_first_widget_twice
+from browser import built_site, facts
+from browser.facts import nothing_wrong
+from browser.reader import PHONE
+from browser.test_access import violations
+from browser.widgets import HOST, Player, shows, with_first_widget_twice
 from specmini import theory
+from specmini.sphinxext import _mount_point
+from specmini.widgets import RoundPlayer
+from specmini.widgets.page import MIME
 
 ALPHA, LENGTH = "Acceptance rate α", "Draft length K"
 RECORDED = [
-    {"drafted": ["a", "b", "c"], "accepted": 3, "next": "d"},
-    {"drafted": ["e", "x", "y"], "accepted": 1, "next": "f"},
-    {"drafted": ["z", "x", "y"], "accepted": 0, "next": "g"},
-    {"drafted": [], "accepted": 0, "next": "h"},
+    {"drafted": ["a", " b", "c"], "accepted": 3, "next": " d", "ms": [3.0, 4.0, 7.5]},
+    {"drafted": ["\n    ", "x", "y"], "accepted": 1, "next": "‹E2 80›", "ms": [3.0, 4.0, 7.5]},
+    {"drafted": ["‹99›", " ", "y"], "accepted": 0, "next": "’", "ms": [3.0, 4.0, 7.5]},
+    {"drafted": [], "accepted": 0, "next": "\n", "ms": [0.0, 4.0, 4.5]},
 ]
+# milliseconds after which each step of the first round is over
+MOMENTS = ["1.0 ms", "2.0 ms", "3.0 ms", "7.0 ms", "7.5 ms"]
+WRITTEN = "a bc d\n    ‹E2 80›’\n"
+PROSE = {"kind": "prose", "about": "a test", "prompt": "It’s\n", "plain_ms": 3.5}
+RECORDING = [{**PROSE, "rounds": RECORDED}, {**PROSE, "kind": "code", "rounds": RECORDED[1:]}]
 ROUND = re.compile(r"drafted (\d+), accepted (\d+)|drafted nothing")
 
 
 @pytest.fixture
 def first_player(site):
-    found = built_site.widgets("player")
-    assert found, "no page of the book has a round player"
+    found = built_site.simulated_players()
+    assert found, "no page of the book has a round player that simulates"
     return found[0]
 
 
@@ -183,26 +194,146 @@ def test_it_speaks_politely_and_once_after_a_burst(player):
 
 
 def with_recording(html):
-    """The page with a recording in place of its first player's simulation."""
-    return html.replace('"rounds": []', f'"rounds": {json.dumps(RECORDED)}', 1)
+    """The page with a recording in place of its first player that simulates."""
+    data, _ = RoundPlayer(recording=RECORDING)._repr_mimebundle_()
+    mounted, fresh = _mount_point(data[MIME]), itertools.count()
+
+    def replace(host):
+        simulated = '"recording": []' in host.group()
+        return mounted if simulated and next(fresh) == 0 else host.group()
+
+    return HOST.sub(replace, html)
 
 
-def test_recording_plays_to_its_end_and_stops(reader, first_player):
+@pytest.fixture
+def replayed(reader, first_player):
     page, index = first_player
-    player = Player(reader.open(page, edit=with_recording), index)
+    return Player(reader.open(page, edit=with_recording), index)
+
+
+@pytest.mark.parametrize("by", ["http", "file"])
+def test_recording_plays_to_its_end_and_stops(reader, first_player, by):
+    page, index = first_player
+    player = Player(reader.open(page, edit=with_recording, by=by), index)
     assert not player.box.locator("input[type=range]").count()
     player.press("Restart")
     for count, (number, written) in enumerate(zip(RECORDED, (4, 6, 7, 8), strict=True), start=1):
         player.press("Finish round")
         assert player.counts() == (count, written, written - count), number
     player.press("Step")
-    assert "ends here" in player.status()
+    assert "ends here: 8 tokens in 27.0 ms, plain decoding takes 28.0 ms" in player.status()
     assert player.button("Step").is_disabled()
-    assert last_number(player.tally()[4]) == "2.00"
+    assert player.tally()[4] == "1.04×"
     player.press("Restart")
     player.press("Run to the end")
     assert player.counts() == (4, 8, 4)
     assert "2.00 tokens per round" in player.status()
+    assert player.race() == ("28.0 ms", "8 tokens", "8 tokens")
+    assert player.button("Play").is_disabled()
+    assert player.said() == player.status()
+
+
+def test_every_step_of_a_recording_has_its_time(replayed):
+    replayed.press("Restart")
+    assert replayed.race() == ("0.0 ms", "0 tokens", "0 tokens")
+    assert replayed.tally()[3:] == ["–", "–"]
+    for moment, plainly in zip(MOMENTS, (0, 0, 0, 2, 2), strict=True):
+        replayed.press("Step")
+        clock, _, plain = replayed.race()
+        assert (clock, plain) == (moment, f"{plainly} tokens")
+    assert replayed.race()[1] == "4 tokens"
+    assert replayed.history() == ["drafted 3, accepted 3, bonus “d”, 7.5 ms"]
+    assert (
+        "After 7.5 ms: 4 with a draft, 2 by plain" in replayed.box.locator("title").text_content()
+    )
+    # 20 seconds are nice to watch; 28 ms come closest to it a thousand times slower
+    assert replayed.box.get_by_label("Speed").locator("option:checked").inner_text() == (
+        "1000× slower"
+    )
+
+
+def test_a_recording_runs_on_its_clock(replayed):
+    replayed.box.get_by_label("Speed").select_option("300× slower")
+    replayed.press("Restart")
+    started = replayed.tab.evaluate("performance.now()")
+    replayed.press("Play")
+    replayed.tab.wait_for_timeout(3000)
+    replayed.press("Pause")
+    watched = (replayed.tab.evaluate("performance.now()") - started) / 300
+    clock = float(replayed.race()[0].removesuffix(" ms"))
+    # pressing keys takes time that the clock does not see
+    assert 0.6 * watched < clock <= watched + 0.05
+    done = replayed.counts()[0]
+    assert done == sum(clock >= end for end in (7.5, 15, 22.5, 27))
+    replayed.box.get_by_label("Speed").select_option("true speed")
+    replayed.press("Play")
+    replayed.box.get_by_text("The recording ends here").wait_for()
+    replayed.button("Play").wait_for()
+    assert replayed.race() == ("28.0 ms", "8 tokens", "8 tokens")
+
+
+def test_reader_who_wants_no_motion_sees_the_clock_jump(reader, first_player):
+    page, index = first_player
+
+    def looks_in_three_seconds(motion):
+        player = Player(reader.open(page, edit=with_recording, motion=motion), index)
+        player.press("Restart")
+        player.press("Play")
+        seen = set()
+        for _ in range(30):
+            seen.add(player.race()[0])
+            player.tab.wait_for_timeout(100)
+        return len(seen)
+
+    assert 2 <= looks_in_three_seconds("reduce") <= 5
+    assert looks_in_three_seconds("no-preference") >= 10
+
+
+def test_tokens_of_a_recording_join_as_they_are(replayed):
+    replayed.press("Run to the end")
+    drafted, plain = replayed.box.locator(".sm-text").all()
+    assert plain.text_content() == PROSE["prompt"] + WRITTEN
+    marks = drafted.locator(".sm-word").all_text_contents()
+    # the leading blank of a word stays outside its mark, a line break has one of its own
+    assert marks == ["a", "b", "c", "d", "⏎", "‹E2 80›", "’", "⏎"]
+    assert drafted.text_content().replace("⏎", "") == PROSE["prompt"] + WRITTEN
+    kinds = drafted.locator(".sm-word").evaluate_all("(all) => all.map((one) => one.className)")
+    own = [kind == "sm-word sm-own" for kind in kinds]
+    assert own == [False, False, False, True, False, True, True, True]
+
+
+def test_reader_chooses_between_prose_and_code(replayed):
+    choice = replayed.box.get_by_label("Text", exact=True)
+    assert choice.locator("option").all_inner_texts() == ["prose", "code"]
+    choice.select_option("code")
+    assert replayed.counts() == (1, 2, 1)
+    assert "code" in replayed.status()
+    font = "(node) => getComputedStyle(node).fontFamily"
+    assert "mono" in replayed.box.locator(".sm-text").first.evaluate(font)
+    replayed.press("Run to the end")
+    assert replayed.counts() == (3, 4, 1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_a_recording_at_work(reader, first_player, scheme):
+    page, index = first_player
+    tab = reader.open(page, edit=with_recording, scheme=scheme, motion="reduce", width=PHONE)
+    player = Player(tab, index)
+    for _ in range(4):
+        player.press("Step")
+    assert player.box.locator(".sm-rejected").count() == 2  # one in the text, one in the key
+    nothing_wrong(player.name, violations(tab, ".specmini-host"))
+    nothing_wrong(player.name, facts.sticking_out(tab))
+
+
+def test_reader_without_scripts_gets_the_rounds_as_a_table(reader, first_player):
+    page, index = first_player
+    tab = reader.open(page, edit=with_recording, scripts=False, width=PHONE)
+    box = tab.locator("[data-specmini=player]").nth(index)
+    assert "8 tokens in 4 rounds" in box.inner_text()
+    assert box.locator("tbody tr").count() == 4
+    assert box.locator("del").first.inner_text() == "xy"
+    nothing_wrong(page, facts.sticking_out(tab))
 
 
 def test_two_players_on_a_page_do_not_share_their_rounds(reader, first_player):

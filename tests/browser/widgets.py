@@ -185,6 +185,11 @@ class Player(Widget):
     def status(self) -> str:
         return self.box.locator(".sm-status").inner_text()
 
+    def race(self) -> tuple[str, str, str]:
+        """Of a recording: the clock, tokens with a draft, tokens by plain decoding."""
+        counts = self.box.locator(".sm-count").all_inner_texts()
+        return (self.box.locator(".sm-clock").inner_text(), *counts)
+
     def history(self) -> list[str]:
         return self.box.locator("ol.sm-history li").all_inner_texts()
 
