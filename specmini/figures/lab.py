@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini.cell import Cell
-from specmini.figures.acceptance import VISIBLE
+from specmini.figures.acceptance import visible
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
 from specmini.latency import FittedRoofline, PassTimes
 from specmini.tallies import Acceptance, total
@@ -155,7 +155,7 @@ def overlap_along_text(rates: ArrayLike, pieces: Sequence[str]) -> ThemedFigure:
         f"Within one text β runs from {beta.min():.2f} to {beta.max():.2f}; "
         f"α = {beta.mean():.2f} is only its mean"
     )
-    shown = [_visible(piece) for piece in pieces]
+    shown = [visible(piece) for piece in pieces]
     with canvas(claim, height=280) as (figure, [axes]):
         places = np.arange(len(beta))
         axes.bar(places, beta, width=0.8, color=COLOR["accepted"])
@@ -320,9 +320,3 @@ def _parts(one: Cell) -> dict[str, float]:
         "target": one.full.target_seconds / unit,
         "bookkeeping": one.full.bookkeeping_seconds / unit,
     }
-
-
-def _visible(piece: str) -> str:
-    """A token with its white space shown, cut to what fits under a bar."""
-    shown = piece if len(piece) <= 9 else piece[:8] + "…"
-    return shown.translate(VISIBLE)

@@ -28,7 +28,7 @@ from specmini.cached_model import CachedModel
 from specmini.checkpoints import load_model
 from specmini.drafters import ModelDrafter
 from specmini.excerpts import frozen
-from specmini.fast_model import fast_model
+from specmini.fast_model import FastModel, fast_model
 from specmini.gpt import GPT, Config
 from specmini.latency import forecast, pass_times
 from specmini.measure import Cell, compare, pooled
@@ -205,6 +205,13 @@ def about(models: dict[str, Path]) -> dict[str, object]:
     }
 
 
+def kernels_of(engine: CachedModel) -> str:
+    """What runs a model here, for one token and for several."""
+    if isinstance(engine, FastModel):
+        return f"{engine.choice.decoding} / {engine.choice.verification}"
+    return type(engine).__name__
+
+
 def table(settings: Sequence[Setting]) -> Table:
     rng = np.random.default_rng(SEED)
     rows = []
@@ -282,7 +289,10 @@ def main() -> None:
         "the target itself": pair.target,
         **{name: load_model(path)[0] for name, path in extra.items()},
     }
-    head = about(files | extra)
+    head = about(files | extra) | {
+        "kernels": {name: kernels_of(fast_model(model)) for name, model in drafts.items()}
+        | {"target": kernels_of(pair.target_model())}
+    }
     passes = Passes(
         options.write.with_name(options.write.name + ".part") if options.write else None, head
     )
