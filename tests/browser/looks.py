@@ -5,6 +5,7 @@ Several tests judge one look, since opening a page is what takes the time.
 
 import gzip
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from browser import facts
@@ -57,6 +58,7 @@ class Look:
 LOOKS: dict[tuple[str, int], Look] = {}
 
 
+@cache
 def wire_bytes(path: Path) -> int:
     """Bytes a server sends for a file: text at gzip level 9, the rest as it is."""
     content = path.read_bytes()

@@ -25,8 +25,7 @@ SETTLED = """async () => {
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 }"""
 SCROLL_THROUGH = """async () => {
-  const frame = () => new Promise((done) =>
-    requestAnimationFrame(() => requestAnimationFrame(done)));
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
   for (let top = 0; top < document.documentElement.scrollHeight; top += innerHeight * 0.8) {
     scrollTo({ top, behavior: "instant" });
     await frame();

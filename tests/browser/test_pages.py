@@ -5,7 +5,7 @@ import pytest
 from browser import built_site, facts
 from browser.facts import nothing_wrong
 from browser.looks import LOADED_FONTS
-from browser.reader import DESK, PHONE, SCROLL_THROUGH
+from browser.reader import DESK, PHONE
 
 WIDTHS = pytest.mark.parametrize("width", [PHONE, DESK])
 
@@ -17,7 +17,6 @@ def test_page_opens_without_a_complaint(look, page, width):
 
 def test_page_opens_as_a_file_without_a_complaint(reader, page):
     tab = reader.open(page, by="file")
-    tab.evaluate(SCROLL_THROUGH)
     nothing_wrong(f"{page} shows TeX", facts.raw_formulas(tab))
     if tab.locator("math").count():
         assert "Book Math" in tab.evaluate(LOADED_FONTS), f"{page} as a file lacks its font"
