@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
+from specmini.checks import choice
 from specmini.corpus import Corpus, Document, Kind
 
 __all__ = ["Excerpt", "cut", "frozen", "store"]
@@ -73,7 +74,12 @@ def store(path: Path, corpus: Corpus, excerpts: Sequence[Excerpt]) -> None:
 
 
 def frozen(kind: Kind) -> tuple[Excerpt, ...]:
-    """The committed excerpts of a kind, in a fixed order."""
+    """The committed excerpts of a kind, in a fixed order.
+
+    Raises:
+        ValueError: an unknown kind.
+    """
+    choice("kind", kind, get_args(Kind))
     path = resources.files("specmini") / "data" / "excerpts.json"
     content = json.loads(path.read_text(encoding="utf-8"))
     excerpts = (Excerpt(**fields) for fields in content["excerpts"])

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from specmini.cached_model import CachedModel
-from specmini.checks import whole_number
+from specmini.checks import single, whole_number
 from specmini.drafters.base import Drafter
 from specmini.sampling import Sampling
 from specmini.verify import Draft, check_tokens, verify
@@ -116,8 +116,8 @@ def generate(
     check_tokens(prompt, vocabulary, "prompt")
     stops = frozenset(stop_tokens)
     check_tokens(list(stops), vocabulary, "stop_tokens")
-    new_tokens = int(whole_number("new_tokens", new_tokens, minimum=1))
-    draft_length = int(whole_number("draft_length", draft_length))
+    new_tokens = single("new_tokens", whole_number("new_tokens", new_tokens, minimum=1))
+    draft_length = single("draft_length", whole_number("draft_length", draft_length))
     if (drafter is None) != (draft_length == 0):
         raise ValueError(
             "draft_length must be at least 1 with a drafter and 0 without, "

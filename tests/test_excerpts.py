@@ -59,3 +59,8 @@ def test_the_frozen_excerpts_fill_a_context(kind):
     assert all(e.kind == kind for e in made)
     assert min(len(bpe.encode(e.text)) for e in made) >= 128
     assert "PYTHON SOFTWARE FOUNDATION LICENSE" in (data / "PSF-LICENSE.txt").read_text()
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(ValueError, match="kind must be one of 'code', 'prose', got 'Prose'"):
+        excerpts.frozen("Prose")

@@ -298,6 +298,8 @@ def test_a_drafter_that_is_empty_is_still_a_drafter():
         ({"new_tokens": 0}, r"new_tokens must be a whole number in \[1, .*got 0"),
         ({"new_tokens": 2.5}, "new_tokens must be a whole number .*got 2.5"),
         ({"new_tokens": True}, "new_tokens must be a whole number .*got True"),
+        ({"new_tokens": [5, 6]}, "new_tokens must be a single number, got an array of shape"),
+        ({"draft_length": [1]}, "draft_length must be a single number, got an array of shape"),
         ({"draft_length": -1}, "draft_length must be a whole number .*got -1"),
         ({"draft_length": 2.5}, "draft_length must be a whole number .*got 2.5"),
         (

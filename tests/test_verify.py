@@ -277,6 +277,7 @@ half = np.full((1, 2), 0.5)
         (np.array([[1]]), None, r"shape \(1, 1\)"),
         (ids(1), np.full(2, 0.5), r"probs must have shape \(1, V\) for 1 tokens, got \(2,\)"),
         (ids(1, 0), half, r"probs must have shape \(2, V\)"),
+        (ids(0), [[1.0, 0.0]], r"probs must be an array .*got \[\[1.0, 0.0\]\]"),
         (ids(2), half, r"tokens must be in \[0, 2\), got 2 at 0"),
         (ids(-1), half, r"tokens must be in \[0, 2\), got -1 at 0"),
         (ids(1), np.array([[0.5, 0.6]]), "probs must sum to 1 in each row, got 1.1 in row 0"),
@@ -318,6 +319,17 @@ def test_the_checks_let_right_input_pass():
     check_tokens((0, np.int32(2)), 3)
     check_rows("rows", np.zeros((0, 3)))
     check_rows("rows", np.full((2, 3), np.float32(1 / 3)))
+
+
+def test_single_precision_rows_over_a_large_vocabulary_are_distributions():
+    """Summed in any order, such a row misses 1 by more than any row over a small vocabulary."""
+    logits = np.random.default_rng(0).normal(0, 3, (20, 50_257)).astype(np.float32)
+    weights = np.exp(logits - logits.max(-1, keepdims=True))  # (20, 50257)
+    q = weights / np.add.accumulate(weights, -1)[:, -1:]  # as a kernel that sums in one pass
+    assert np.abs(q.sum(-1) - 1).max() > 1e-6
+    draft = Draft(q.argmax(-1), q)
+    rows = np.concatenate((q, q[-1:]))  # (21, 50257)
+    assert verify(rows, draft, np.random.default_rng(0)).n_accepted == 20, "p is q"
 
 
 @pytest.mark.parametrize("tokens", [[1.0], [True], ["a"], [[1]], [2**70], [3], [-1]])
