@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from specmini import theory
-from specmini.evaluation import repetition
 from specmini.generate import Generation
+from specmini.repetition import repetition
 from specmini.tallies import Acceptance, Tally, acceptance, tally, total
 
 __all__ = ["Cell", "Prediction", "Residual", "Runs", "cell", "pooled"]

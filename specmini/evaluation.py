@@ -1,4 +1,4 @@
-"""How good a language model is: bits per byte, continuations to read, and how often it loops.
+"""How good a language model is: bits per byte, and continuations to read.
 
 Bits per byte do not depend on the tokenizer, so models with different vocabularies compare: the
 loss of all predicted tokens, in bits, over the bytes that these tokens stand for.
@@ -7,7 +7,6 @@ loss of all predicted tokens, in bits, over the bytes that these tokens stand fo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F  # noqa: N812, the name everyone knows
@@ -16,7 +15,7 @@ from torch import Tensor
 from specmini.gpt import GPT, Cache
 from specmini.tokenizer import Tokenizer
 
-__all__ = ["acceptance_rate", "bits_per_byte", "continuations", "repetition"]
+__all__ = ["acceptance_rate", "bits_per_byte", "continuations"]
 
 
 @torch.inference_mode()
@@ -96,21 +95,3 @@ def continuations(
             new = torch.multinomial(probabilities, 1, generator=generator)  # (B, 1)
         tokens = torch.cat((tokens, new), dim=1)  # (B, T + 1)
     return tokens
-
-
-def repetition(tokens: Sequence[int], length: int = 8) -> float:
-    """Share of a text's runs of ``length`` tokens that stood in it before, in [0, 1).
-
-    A greedy loop comes near 1 and makes any drafter look good: report it beside a speedup.
-
-    Args:
-        tokens: the text.
-        length: tokens in a run; a text shorter than that repeats nothing.
-
-    Raises:
-        ValueError: ``length`` is below 1.
-    """
-    if length < 1:
-        raise ValueError(f"length must be at least 1, got {length}")
-    runs = [tuple(tokens[i : i + length]) for i in range(len(tokens) - length + 1)]
-    return 1 - len(set(runs)) / len(runs) if runs else 0.0

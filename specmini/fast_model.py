@@ -28,7 +28,8 @@ from torch import Tensor, nn
 from specmini.cached_model import CachedModel, check_length, check_room
 from specmini.gpt import GPT, Block, Config
 from specmini.kernels import Kernel, available_kernels, is_half_exact
-from specmini.numpy_model import NumpyStep, new_cache, single_thread
+from specmini.numpy_model import NumpyStep, new_cache
+from specmini.threads import single_thread
 from specmini.torch_model import TorchModel
 from specmini.verify import check_tokens
 

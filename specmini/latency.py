@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from specmini import theory
 from specmini.acceptance import FloatArray
 from specmini.cached_model import CachedModel
-from specmini.numpy_model import single_thread
 from specmini.sampling import Sampling, draw
+from specmini.threads import single_thread
 
 __all__ = ["FittedRoofline", "PassTimes", "fit_roofline", "forecast", "pass_times"]
 

@@ -20,8 +20,8 @@ from specmini.cached_model import CachedModel
 from specmini.cell import Cell, Prediction, Residual, Runs, cell, pooled
 from specmini.drafters.base import Drafter
 from specmini.generate import Generation, generate
-from specmini.numpy_model import single_thread
 from specmini.sampling import Sampling
+from specmini.threads import single_thread
 
 __all__ = ["Cell", "Comparison", "Prediction", "Residual", "cell", "compare", "pooled"]
 

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from specmini.checkpoints import Record
-from specmini.evaluation import bits_per_byte, continuations, repetition
+from specmini.evaluation import bits_per_byte, continuations
 from specmini.gpt import GPT
+from specmini.repetition import repetition
 from specmini.streams import Streams, even_windows
 from specmini.tokenizer import Tokenizer
 

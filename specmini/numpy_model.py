@@ -8,43 +8,29 @@ attention's 1/√d goes into the queries' matrix. A bias is one more row of its 
 input of 1.
 
 BLAS threads: at these sizes a second thread only spins, and then even a lone step takes several
-times longer. Wrap what is timed in ``single_thread``.
+times longer. Wrap what is timed in ``threads.single_thread``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from specmini.cached_model import check_length, check_room
 from specmini.gpt import GPT, Block, Config
 from specmini.verify import check_tokens
 
-__all__ = ["NumpyModel", "NumpyStep", "new_cache", "single_thread"]
+__all__ = ["NumpyModel", "NumpyStep", "new_cache"]
 
 Array = NDArray[np.float32]
 
 few_rows: Final = 3  # up to here BLAS is faster row by row: it copies the matrix for a product
-
-
-@contextmanager
-def single_thread() -> Iterator[None]:
-    """Run the body on one processor core: torch and every BLAS; the old limits come back after."""
-    before = torch.get_num_threads()
-    try:
-        with threadpool_limits(limits=1):
-            torch.set_num_threads(1)
-            yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def new_cache(config: Config) -> Array:

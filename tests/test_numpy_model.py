@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from threadpoolctl import threadpool_info
 
 from specmini.gpt import GPT, Config
-from specmini.numpy_model import NumpyModel, single_thread
+from specmini.numpy_model import NumpyModel
 
 config = Config(vocabulary=50, context=24, layers=2, width=32, heads=4)
 
@@ -77,18 +76,3 @@ def test_no_warning_when_gelu_saturates(gpt, tokens, recwarn):
     gpt.h[0].mlp.c_fc.bias.fill_(-60.0)
     assert np.isfinite(NumpyModel(gpt).forward(tokens)).all()
     assert not recwarn
-
-
-def test_one_thread_inside_and_the_old_number_after():
-    def counts():
-        return [pool["num_threads"] for pool in threadpool_info()], torch.get_num_threads()
-
-    before = counts()
-    with single_thread():
-        pools, torch_threads = counts()
-        assert set(pools) == {1}
-        assert torch_threads == 1
-    assert counts() == before
-    with pytest.raises(KeyError), single_thread():
-        raise KeyError
-    assert counts() == before

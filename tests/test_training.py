@@ -270,14 +270,6 @@ def test_continuations_out_of_range(config, length, temperature):
         )
 
 
-def test_repetition_counts_runs_that_stood_before():
-    assert evaluation.repetition(list(range(20))) == 0.0
-    assert evaluation.repetition([1, 2] * 20, length=2) == pytest.approx(1 - 2 / 39)
-    assert evaluation.repetition([1], length=8) == 0.0
-    with pytest.raises(ValueError, match="length must be at least 1, got 0"):
-        evaluation.repetition([1], length=0)
-
-
 def test_streams_hold_the_documents_in_order(library, data):
     ids = data.prose_held_out.tolist()
     texts = [d.text for d in library.select("prose", held_out=True)]

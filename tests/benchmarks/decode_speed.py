@@ -19,8 +19,8 @@ import torch
 from specmini import sampling
 from specmini.fast_model import FastModel, Step, candidates, step_seconds
 from specmini.gpt import GPT, Config
-from specmini.numpy_model import single_thread
 from specmini.pair import load_pair
+from specmini.threads import single_thread
 from specmini.torch_model import TorchModel
 
 counts = (1, 2, 3, 4, 5, 7, 9)

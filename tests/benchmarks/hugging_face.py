@@ -31,10 +31,10 @@ from specmini.drafters import ModelDrafter
 from specmini.fast_model import fast_model
 from specmini.generate import generate
 from specmini.gpt import GPT, to_hugging_face
-from specmini.numpy_model import single_thread
 from specmini.pair import load_pair
 from specmini.sampling import greedy
 from specmini.tables import Table
+from specmini.threads import single_thread
 
 LENGTHS = (2, 3, 4, 5, 6)
 TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
