@@ -6,6 +6,7 @@ who installs the package measures the same two functions; only their speed diffe
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -17,7 +18,9 @@ from specmini.fast_model import fast_model
 from specmini.gpt import GPT
 from specmini.tokenizer import Tokenizer
 
-__all__ = ["Pair", "load_pair"]
+__all__ = ["Pair", "checkpoint_hashes", "load_pair"]
+
+package = Path(str(resources.files("specmini")))
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,6 @@ def load_pair(folder: Path | None = None) -> Pair:
     Raises:
         ValueError: a file is missing or broken, or was trained with another tokenizer.
     """
-    package = Path(str(resources.files("specmini")))
     tokenizer = tokenizers.load(package / "data" / "tokenizer.json")
     folder = folder or package / "models"
     models: dict[str, GPT] = {}
@@ -70,3 +72,16 @@ def load_pair(folder: Path | None = None) -> Pair:
                 f"got {found}"
             )
     return Pair(**models, tokenizer=tokenizer, records=records)
+
+
+def checkpoint_hashes(folder: Path | None = None) -> dict[str, str]:
+    """SHA-256 of the files of a pair, by ``"target"`` and ``"draft"``: whose a measurement is.
+
+    Args:
+        folder: where they are; those of the package if not given.
+    """
+    folder = folder or package / "models"
+    return {
+        name: hashlib.sha256((folder / f"{name}.safetensors").read_bytes()).hexdigest()
+        for name in ("target", "draft")
+    }

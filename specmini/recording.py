@@ -10,12 +10,11 @@ from __future__ import annotations
 import argparse
 import codecs
 import json
-import os
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from statistics import fmean, median
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict
 
 import numpy as np
 
@@ -25,9 +24,18 @@ from specmini.corpus import Kind
 from specmini.drafters import ModelDrafter
 from specmini.generate import Generation, generate
 from specmini.sampling import Sampling, greedy, plain
+from specmini.threads import single_thread
 from specmini.tokenizer import Tokenizer
 
-__all__ = ["RecordedRound", "RecordedText", "pieces", "record", "record_both_kinds", "stored"]
+__all__ = [
+    "RecordedRound",
+    "RecordedText",
+    "pieces",
+    "record",
+    "record_both_kinds",
+    "recorded_checkpoints",
+    "stored",
+]
 
 longest_character: Final = 4  # bytes, in UTF-8
 visible_controls: Final = {code: 0x2400 + code for code in range(32) if code not in (9, 10)}
@@ -101,7 +109,7 @@ def record(
 
     Args:
         kind: of the text.
-        about: what was recorded and where, such as ``"greedy, K = 4, 2 CPU threads"``.
+        about: what was recorded and where, such as ``"greedy, K = 4, 1 CPU thread"``.
         prompt: the tokens before the generation.
         generation: of speculative decoding.
         tokenizer: of the tokens.
@@ -141,6 +149,7 @@ def record(
     }
 
 
+@single_thread()
 def record_both_kinds(
     target: CachedModel,
     draft: CachedModel,
@@ -154,7 +163,7 @@ def record_both_kinds(
     repeats: int = 5,
     seed: int = 0,
 ) -> list[RecordedText]:
-    """Record prose and code on a typical prompt each.
+    """Record prose and code on a typical prompt each, on one core as all clocks here run.
 
     Typical is the frozen excerpt whose tokens per round are the median of all that are tried. It
     is then written ``repeats`` times with the same random numbers, speculatively and plainly in
@@ -218,11 +227,22 @@ def stored(sampling: str = "greedy") -> list[RecordedText]:
     Raises:
         ValueError: there is no such recording.
     """
+    recordings: Mapping[str, list[RecordedText]] = _package_file()["recordings"]
+    if sampling not in recordings:
+        raise ValueError(f"sampling must be one of {', '.join(recordings)}, got {sampling!r}")
+    return recordings[sampling]
+
+
+def recorded_checkpoints() -> dict[str, str]:
+    """SHA-256 of the checkpoints the package's recordings were made with."""
+    hashes: dict[str, str] = _package_file()["checkpoints"]
+    return hashes
+
+
+def _package_file() -> dict[str, Any]:
     path = resources.files("specmini") / "data" / "recordings.json"
-    content: Mapping[str, list[RecordedText]] = json.loads(path.read_text(encoding="utf-8"))
-    if sampling not in content:
-        raise ValueError(f"sampling must be one of {', '.join(content)}, got {sampling!r}")
-    return content[sampling]
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
 
 
 def _opening(text: str, least: int = 150) -> str:
@@ -248,7 +268,7 @@ def _main() -> None:
     parser = argparse.ArgumentParser(description="Record real rounds of the package's pair.")
     parser.add_argument("file", type=Path, help="where to write the recordings, as JSON")
     parser.add_argument("--draft-length", type=int, default=4, help="K, most tokens to draft")
-    parser.add_argument("--machine", default=f"{os.cpu_count()} CPU threads", help="in words")
+    parser.add_argument("--machine", default="1 CPU thread", help="in words")
     parser.add_argument("--prompts", type=int, default=20, help="tried to find a typical one")
     parser.add_argument("--pair", type=Path, help="folder of another pair than the package's")
     given = parser.parse_args()
@@ -265,9 +285,19 @@ def _main() -> None:
         )
         for name, sampling in (("greedy", greedy), ("temperature 1", plain))
     }
-    content = json.dumps(recordings, ensure_ascii=False, indent=None, separators=(",", ":"))
+    made = {"checkpoints": pair.checkpoint_hashes(given.pair), "recordings": recordings}
+    content = json.dumps(made, ensure_ascii=False, indent=None, separators=(",", ":"))
     # one round a line: a new recording is then a readable change
-    given.file.write_text(content.replace('{"', '\n{"') + "\n", encoding="utf-8")
+    given.file.write_text(content.replace('{"', '\n{"').lstrip() + "\n", encoding="utf-8")
+    for text in (text for texts in recordings.values() for text in texts):
+        rounds = text["rounds"]
+        gained = sum(one["accepted"] + 1 for one in rounds)
+        pace = sum(one["ms"][2] for one in rounds) / gained
+        print(
+            f"{text['kind']}, {text['about']}: {gained} tokens in {len(rounds)} rounds, "
+            f"{pace:.2f} ms a token against {text['plain_ms']:.2f}, "
+            f"{text['plain_ms'] / pace:.2f} times as fast"
+        )
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@ from importlib import resources
 
 import numpy as np
 import pytest
+import torch
 
-from specmini import recording, tokenizer
+from specmini import pair, recording, tokenizer
 from specmini.generate import Generation, Round
 from specmini.recording import pieces, record, record_both_kinds, stored
 from specmini.sampling import greedy
@@ -144,6 +145,27 @@ def test_both_kinds_are_recorded_with_their_times():
     RoundPlayer(recording=texts)
 
 
+def test_clocks_run_on_one_core():
+    class Watched(TableModel):
+        def forward(self, tokens):
+            threads.add(torch.get_num_threads())
+            return super().forward(tokens)
+
+    threads, before = set(), torch.get_num_threads()
+    target = Watched(np.roll(np.eye(257), 1, axis=1))
+    torch.set_num_threads(2)
+    try:
+        with np.errstate(divide="ignore"):
+            record_both_kinds(
+                *(target, always_next(257), BYTES, greedy, 2, ""),
+                **{"new_tokens": 4, "prompts": 1, "repeats": 1},
+            )
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert threads == {1}
+
+
 @pytest.mark.parametrize(("setting", "value"), [("prompts", 0), ("prompts", 41), ("repeats", 0)])
 def test_impossible_settings_are_refused(setting, value):
     models = (always_next(257), always_next(257))
@@ -165,6 +187,11 @@ def test_the_stored_recordings_are_prose_and_code_of_real_rounds(sampling):
         assert any(round["accepted"] for round in text["rounds"])
     size = len(json.dumps(RoundPlayer(recording=texts).page_state()))
     assert size < 16_000  # characters that a page with it carries
+
+
+def test_the_stored_recordings_are_of_the_committed_checkpoints():
+    """Who replaces a checkpoint records again: python -m specmini.recording FILE."""
+    assert recording.recorded_checkpoints() == pair.checkpoint_hashes()
 
 
 def test_there_are_no_other_stored_recordings():
