@@ -13,17 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from specmini.cached_model import CachedModel
-from specmini.cell import Cell, Prediction, Residual, Runs, cell, pooled
+from specmini.cell import Cell, Runs, cell
 from specmini.drafters.base import Drafter
 from specmini.generate import Generation, generate
 from specmini.sampling import Sampling
 from specmini.threads import single_thread
 
-__all__ = ["Cell", "Comparison", "Prediction", "Residual", "cell", "compare", "pooled"]
+__all__ = ["Comparison", "compare", "in_turn"]
+
+Way = TypeVar("Way")
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,21 @@ class Comparison:
         return cell(self.plain, self.speculative[draft_length], draft_length)
 
 
+def in_turn(ways: Sequence[Way], turn: int) -> list[Way]:
+    """The order in which ways of decoding run in a turn.
+
+    Over as many turns as there are ways, each of them is once at every place. The next as many
+    go through the same orders backwards, so that none always follows the same other one.
+
+    Args:
+        ways: all of them.
+        turn: 0, 1, 2, ...
+    """
+    lap, start = divmod(turn, len(ways))
+    turned = [*ways[start:], *ways[:start]]
+    return turned[::-1] if lap % 2 else turned
+
+
 def compare(
     target: CachedModel,
     drafter: Drafter,
@@ -69,7 +87,7 @@ def compare(
     """Time plain and speculative decoding, taking turns prompt by prompt, on one core.
 
     For each prompt the plain way and every draft length run once, then the next prompt follows;
-    the order turns and reverses, so that no way is always first. At a temperature the texts
+    the order is that of ``in_turn``, so that no way is always first. At a temperature the texts
     differ from run to run, which is why it is the time of a token that counts. One short run of
     each way goes first and is not counted.
 
@@ -114,8 +132,7 @@ def compare(
             run(prompts[0], way, min(new_tokens, 2 * (way + 1)), warm_up)
         for turn in range(repeats * len(prompts)):
             place = turn % len(prompts)
-            turned = ways[turn % len(ways) :] + ways[: turn % len(ways)]
-            for way in turned[:: -1 if turn % 2 else 1]:
+            for way in in_turn(ways, turn):
                 texts[way][place].append(run(prompts[place], way, new_tokens, measured))
     runs = {way: tuple(tuple(prompt) for prompt in texts[way]) for way in ways}
     return Comparison(plain=runs.pop(0), speculative=runs)

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from specmini import theory
+from specmini.cell import Cell, pooled
 from specmini.drafters import ModelDrafter
 from specmini.generate import Round
 from specmini.latency import PassTimes, fit_roofline, forecast, pass_times
-from specmini.measure import Cell, compare, pooled
+from specmini.measure import compare, in_turn
 from specmini.results import Setting, Settings, load, store
 from specmini.sampling import Sampling, greedy, plain
 from specmini.table_model import TableModel, random_table
@@ -325,6 +326,16 @@ def test_ways_take_turns_in_changing_order():
     assert len({tuple(turn) for turn in turns}) == 6
     firsts = [turn[0] for turn in turns]
     assert [firsts.count(way) for way in (0, 1, 3)] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 8])
+def test_every_way_is_at_every_place_as_often(count):
+    ways = "abcdefgh"[:count]
+    turns = [in_turn(ways, turn) for turn in range(2 * count)]
+    for place in zip(*turns, strict=True):
+        assert [place.count(way) for way in ways] == [2] * count
+    if count > 2:  # forwards and backwards differ
+        assert len({tuple(turn) for turn in turns}) == 2 * count
 
 
 def test_same_seed_same_texts():

@@ -19,7 +19,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib import metadata, resources, util
+from importlib import metadata, util
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,8 @@ from specmini.drafters import ModelDrafter
 from specmini.fast_model import fast_model
 from specmini.generate import generate
 from specmini.gpt import GPT, to_hugging_face
-from specmini.pair import load_pair
+from specmini.measure import in_turn
+from specmini.pair import checkpoint_hashes, load_pair
 from specmini.sampling import greedy
 from specmini.tables import Table
 from specmini.threads import single_thread
@@ -192,8 +193,7 @@ def main() -> None:
         for way in ways:  # warm up
             way.decode(prompts[0])
         for turn, prompt in enumerate(prompts):
-            turned = ways[turn % len(ways) :] + ways[: turn % len(ways)]
-            for way in turned[:: -1 if turn % 2 else 1]:
+            for way in in_turn(ways, turn):
                 way.run(prompt)
 
     reference = ways[0]
@@ -228,9 +228,7 @@ def main() -> None:
         print(f"ours over theirs, {name}: {ratio:.2f}")
     print(f"largest difference of logits: theirs {largest:.1e}, our engine {ours_differs:.1e}")
     if options.write:
-        folder = options.models or Path(str(resources.files("specmini"))) / "models"
-        head = about({name: folder / f"{name}.safetensors" for name in ("target", "draft")})
-        head |= {
+        head = about(checkpoint_hashes(options.models)) | {
             "measured_by": "tests/benchmarks/hugging_face.py",
             "transformers": metadata.version("transformers"),
             "kernels": {"target": kernels_of(target), "draft": kernels_of(draft)},
