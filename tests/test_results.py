@@ -1,14 +1,13 @@
 """The committed measurements belong to the committed checkpoints, and are complete."""
 
-import hashlib
 import re
 import statistics
 
 import pytest
 
+from specmini.pair import checkpoint_hashes
 from specmini.results import data, measured_hugging_face, measured_speedups
 
-MODELS = data.parent / "models"
 KINDS, TEMPERATURES, LENGTHS = ("prose", "code"), (0.0, 1.0), (1, 2, 3, 4, 5, 6, 8)
 
 pytestmark = pytest.mark.skipif(
@@ -21,16 +20,9 @@ def measured():
     return measured_speedups()
 
 
-def file_hashes():
-    return {
-        name: hashlib.sha256((MODELS / f"{name}.safetensors").read_bytes()).hexdigest()
-        for name in ("target", "draft")
-    }
-
-
 def test_results_belong_to_the_committed_checkpoints(measured):
     """Who replaces a checkpoint measures again: python tests/benchmarks/speedup.py --write FILE."""
-    hashes = file_hashes()
+    hashes = checkpoint_hashes()
     assert {name: measured.about["sha256"][name] for name in hashes} == hashes
     assert measured_hugging_face()["about"]["sha256"] == hashes
 
@@ -44,7 +36,8 @@ def test_the_grid_is_complete(measured):
         for temperature in TEMPERATURES:
             for length in LENGTHS:
                 one = grid[kind, temperature, length]
-                assert len(one.speedups) == 3
+                assert min(one.speedups) <= one.cell.speedup * 1.001
+                assert max(one.speedups) >= one.cell.speedup * 0.999
                 assert len(one.cell.plain) == 40
                 assert one.cell.residual.measured == pytest.approx(one.cell.speedup)
 

@@ -3,9 +3,9 @@
     python tests/benchmarks/speedup.py                      a sample, half a minute
     python tests/benchmarks/speedup.py --write FILE         everything, for the book
 
-Everything: draft lengths by temperatures by kinds of text, three times over, on the 80 frozen
-prompts; then the settings that lose. It takes some ten minutes on two quiet cores. Stopped, it
-goes on where it was: each pass through the prompts is kept in the folder FILE.part.
+Everything: draft lengths by temperatures by kinds of text on the 80 frozen prompts; then the
+settings that are meant to lose. It takes some ten minutes on two quiet cores. Stopped, it goes on
+where it was: until it is through, each pass through the prompts is kept in the folder FILE.part.
 """
 
 from __future__ import annotations
@@ -15,24 +15,26 @@ import datetime
 import hashlib
 import os
 import platform
+import shutil
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 
 from specmini import theory
 from specmini.cached_model import CachedModel
+from specmini.cell import Cell, pooled
 from specmini.checkpoints import load_model
 from specmini.drafters import ModelDrafter
 from specmini.excerpts import frozen
 from specmini.fast_model import FastModel, fast_model
 from specmini.gpt import GPT, Config
 from specmini.latency import forecast, pass_times
-from specmini.measure import Cell, compare, pooled
-from specmini.pair import Pair, load_pair
+from specmini.measure import compare
+from specmini.pair import Pair, checkpoint_hashes, load_pair
 from specmini.results import Setting, Settings, load, store
 from specmini.sampling import Sampling
 from specmini.tables import Table
@@ -54,11 +56,11 @@ class Plan:
     repeats: int
 
 
-def plans(extra_drafts: Sequence[str]) -> Iterator[Plan]:
+def plans(extra_drafts: Sequence[str], repeats: int) -> Iterator[Plan]:
     """Everything that is measured for the book."""
     for temperature in (0.0, 1.0):
         for kind in ("prose", "code"):
-            yield Plan("distilled", kind, temperature, (1, 2, 3, 4, 5, 6, 8), 40, 3)
+            yield Plan("distilled", kind, temperature, (1, 2, 3, 4, 5, 6, 8), 40, repeats)
     for kind in ("prose", "code"):
         for name in extra_drafts:
             yield Plan(name, kind, 1.0, (2, 4, 6), 20, 1)
@@ -107,7 +109,7 @@ def forecaster(target: CachedModel, draft: CachedModel, sampling: Sampling, leng
 class Passes:
     """Results of single passes through the prompts, kept in a folder if there is one.
 
-    Only passes on the same checkpoints are found again.
+    Only passes of the same checkpoints, versions, kernels, processor and protocol are found again.
     """
 
     def __init__(self, folder: Path | None, about: dict[str, object]) -> None:
@@ -120,13 +122,19 @@ class Passes:
         if path is None or not path.exists():
             return None
         found = load(path)
-        return found.settings if found.about["sha256"] == self.about["sha256"] else None
+        same = found.about | {"date": None} == self.about | {"date": None}
+        return found.settings if same else None
 
     def put(self, name: str, settings: tuple[Setting, ...]) -> None:
         if self.folder:
             unfinished = self.folder / "unfinished"
             store(unfinished, Settings(self.about, settings))
             unfinished.replace(self.folder / f"{name}.json")
+
+    def forget(self) -> None:
+        """Remove the folder."""
+        if self.folder:
+            shutil.rmtree(self.folder)
 
 
 def measure(plan: Plan, repeat: int, pair: Pair, draft: GPT) -> tuple[Setting, ...]:
@@ -153,7 +161,11 @@ def repeated(plan: Plan, pair: Pair, draft: GPT, passes: Passes) -> list[Setting
     """All passes of a plan, as one setting a draft length."""
     every = []
     for repeat in range(plan.repeats):
-        name = f"{plan.draft}, {plan.kind}, {plan.temperature:g}, {max(plan.lengths)}, {repeat}"
+        lengths = " ".join(map(str, plan.lengths))
+        name = (
+            f"{plan.draft}, {plan.kind}, T {plan.temperature:g}, K {lengths}, "
+            f"{plan.prompts} prompts, pass {repeat}"
+        )
         settings = passes.get(name)
         if settings is None:
             settings = measure(plan, repeat, pair, draft)
@@ -184,7 +196,7 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def about(models: dict[str, Path]) -> dict[str, object]:
+def about(hashes: dict[str, str]) -> dict[str, object]:
     """What a reader must know to compare: machine, versions, checkpoints."""
     return {
         "measured_by": "tests/benchmarks/speedup.py",
@@ -196,9 +208,7 @@ def about(models: dict[str, Path]) -> dict[str, object]:
         "python": platform.python_version(),
         "numpy": metadata.version("numpy"),
         "torch": metadata.version("torch"),
-        "sha256": {
-            name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in models.items()
-        },
+        "sha256": hashes,
         "prompt_tokens": PROMPT_TOKENS,
         "new_tokens": NEW_TOKENS,
         "seed": SEED,
@@ -277,11 +287,10 @@ def main() -> None:
     parser.add_argument("--draft", action="append", default=[], metavar="NAME=FILE",
                         help="another draft checkpoint, for the table of sizes")  # fmt: skip
     parser.add_argument("--write", type=Path, metavar="FILE", help="measure everything, store it")
+    parser.add_argument("--repeats", type=int, default=1, help="passes through all prompts")
     options = parser.parse_args()
 
     pair = load_pair(options.models)
-    folder = options.models or Path(str(resources.files("specmini"))) / "models"
-    files = {name: folder / f"{name}.safetensors" for name in ("target", "draft")}
     extra = {name: Path(path) for name, _, path in (one.partition("=") for one in options.draft)}
     drafts = {
         "distilled": pair.draft,
@@ -289,19 +298,23 @@ def main() -> None:
         "the target itself": pair.target,
         **{name: load_model(path)[0] for name, path in extra.items()},
     }
-    head = about(files | extra) | {
+    extra_hashes = {
+        name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in extra.items()
+    }
+    head = about(checkpoint_hashes(options.models) | extra_hashes) | {
         "kernels": {name: kernels_of(fast_model(model)) for name, model in drafts.items()}
         | {"target": kernels_of(pair.target_model())}
     }
     passes = Passes(
         options.write.with_name(options.write.name + ".part") if options.write else None, head
     )
-    chosen = list(plans(list(extra)) if options.write else sample())
+    chosen = list(plans(list(extra), options.repeats) if options.write else sample())
     settings = [one for plan in chosen for one in repeated(plan, pair, drafts[plan.draft], passes)]
     print(table(settings))
     print(conclusions(settings))
     if options.write:
         store(options.write, Settings(head, tuple(settings)))
+        passes.forget()
 
 
 if __name__ == "__main__":
