@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-__all__ = ["Corpus", "Document", "Overlap", "from_files", "overlap", "standard_library"]
+__all__ = ["CopiedText", "Corpus", "Document", "copied_text", "from_files", "standard_library"]
 
 Kind = Literal["code", "prose"]
 
@@ -75,7 +75,7 @@ class Corpus:
 
 
 @dataclass(frozen=True)
-class Overlap:
+class CopiedText:
     """How much of one kind of held-out text also stands in training text.
 
     Attributes:
@@ -137,7 +137,7 @@ def from_files(source: str, files: Mapping[str, bytes]) -> Corpus:
     return Corpus(source, hashes, kept, dropped)
 
 
-def overlap(documents: Iterable[Document], kind: Kind, examples: int = 5) -> Overlap:
+def copied_text(documents: Iterable[Document], kind: Kind, examples: int = 5) -> CopiedText:
     """Measure how much held-out text of a kind training text repeats, paragraph by paragraph.
 
     Args:
@@ -155,7 +155,7 @@ def overlap(documents: Iterable[Document], kind: Kind, examples: int = 5) -> Ove
             held_out += _paragraphs(document.text)
     shared = [paragraph for paragraph in held_out if paragraph in in_training]
     ranked = sorted({(p, in_training[p]) for p in shared}, key=lambda item: (-item[1], item[0]))
-    return Overlap(len(held_out), len(shared), tuple(ranked[:examples]))
+    return CopiedText(len(held_out), len(shared), tuple(ranked[:examples]))
 
 
 def _read_sources(root: Path) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ from torch import Tensor
 from specmini.gpt import GPT, Cache
 from specmini.tokenizer import Tokenizer
 
-__all__ = ["acceptance_rate", "bits_per_byte", "continuations"]
+__all__ = ["bits_per_byte", "continuations"]
 
 
 @torch.inference_mode()
@@ -35,25 +35,6 @@ def bits_per_byte(model: GPT, windows: Tensor, tokenizer: Tokenizer, batch: int 
         logits = model(rows[:, :-1]).flatten(0, 1)  # (B T, V)
         nats += F.cross_entropy(logits, rows[:, 1:].flatten(), reduction="sum").item()
     return nats / math.log(2) / float(size[windows[:, 1:]].sum())
-
-
-@torch.inference_mode()
-def acceptance_rate(target: GPT, draft: GPT, windows: Tensor, batch: int = 16) -> float:
-    """α as the mean of Σ min(p, q) over the positions of a text, both models at temperature 1.
-
-    The text is given, not generated: α on a target's own continuations can differ a little.
-
-    Args:
-        target: gives p.
-        draft: gives q.
-        windows: (N, T) ids.
-        batch: rows to run at once.
-    """
-    overlaps = [
-        torch.minimum(target(rows).softmax(-1), draft(rows).softmax(-1)).sum(-1)  # (B, T)
-        for rows in torch.split(windows, batch)
-    ]
-    return torch.cat(overlaps).mean().item()
 
 
 @torch.inference_mode()

@@ -31,9 +31,11 @@ from pathlib import Path
 import torch
 
 from specmini import checkpoints, streams, training
-from specmini.evaluation import acceptance_rate, bits_per_byte, continuations
+from specmini.evaluation import bits_per_byte, continuations
 from specmini.gpt import GPT, Config
 from specmini.model_card import model_card
+from specmini.overlap import overlap
+from specmini.sampling import plain
 
 __all__ = ["main"]
 
@@ -216,7 +218,8 @@ def _accept(given: argparse.Namespace) -> None:
     length = min(target.config.context, draft.config.context)
     for kind, stream in (("prose", data.prose_held_out), ("code", data.code_held_out)):
         windows = streams.even_windows(stream, length, 64)
-        print(f"held-out {kind}: acceptance rate {acceptance_rate(target, draft, windows):.3f}")
+        alpha = overlap(target, draft, windows, [plain])[0].rates["textbook"]
+        print(f"held-out {kind}: acceptance rate {alpha:.3f}")
 
 
 def _imitate(given: argparse.Namespace) -> None:

@@ -79,14 +79,14 @@ def test_the_order_of_the_files_does_not_matter():
     assert corpus.from_files("test", files) == corpus.from_files("test", backwards)
 
 
-def test_overlap_finds_a_licence_repeated_on_both_sides():
+def test_copied_text_is_found_in_a_licence_repeated_on_both_sides():
     licence = (
         "# Permission is hereby granted to use this file for any purpose whatsoever, or none.\n"
     )
     files = {name: licence.encode() + b"\n" + text for name, text in library().items()}
-    found = corpus.overlap(corpus.from_files("test", files).documents, "code")
+    found = corpus.copied_text(corpus.from_files("test", files).documents, "code")
     assert found.examples[0][0].startswith("Permission is hereby")
-    clean = corpus.overlap(corpus.from_files("test", library()).documents, "code")
+    clean = corpus.copied_text(corpus.from_files("test", library()).documents, "code")
     assert clean.shared == 0 < clean.paragraphs
     assert found.shared == found.paragraphs - clean.paragraphs
 

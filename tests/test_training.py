@@ -11,6 +11,8 @@ import torch
 from specmini import corpus, evaluation, streams, tokenizer, training, training_command
 from specmini.gpt import GPT, Config
 from specmini.optimizer import Optimizer, orthogonalize
+from specmini.overlap import overlap
+from specmini.sampling import plain
 from specmini.training import Run, Settings
 
 settings = Settings(batch=2, length=16, warm_up=4, prose_share=0.5)
@@ -126,7 +128,7 @@ def test_distilling_imitates_the_teacher_and_not_the_text(tmp_path, data, config
         losses(
             Run(tmp_path / str(teaching), data, draft, settings, teacher if teaching else None), 60
         )
-        return evaluation.acceptance_rate(teacher, draft, windows)
+        return overlap(teacher, draft, windows, [plain])[0].rates["textbook"]
 
     assert agreement(teaching=True) > agreement(teaching=False) + 0.2
 
@@ -230,12 +232,6 @@ def test_bits_per_byte_of_a_model_that_knows_nothing(data, config):
     predicted = data.tokenizer.decode(windows[:, 1:].flatten().tolist())
     expected = windows[:, 1:].numel() * math.log2(300) / len(predicted)
     assert evaluation.bits_per_byte(model, windows, data.tokenizer) == pytest.approx(expected)
-
-
-def test_acceptance_rate_of_a_model_with_itself(config):
-    model = GPT(config)
-    tokens = torch.arange(32).view(2, 16)
-    assert evaluation.acceptance_rate(model, model, tokens) == pytest.approx(1.0, abs=1e-6)
 
 
 def test_continuations_are_the_likeliest_tokens_without_a_cache(config):
