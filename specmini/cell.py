@@ -14,6 +14,7 @@ import numpy as np
 from specmini import theory
 from specmini.generate import Generation
 from specmini.repetition import repetition
+from specmini.student import student_t
 from specmini.tallies import Acceptance, Tally, acceptance, tally, total
 
 __all__ = ["Cell", "Prediction", "Residual", "Runs", "cell", "pooled"]
@@ -149,19 +150,19 @@ class Cell:
             short_rounds=self.speedup * self.round_cost / self.full.tokens_per_round,
         )
 
-    def interval(
-        self, rng: np.random.Generator, level: float = 0.95, resamples: int = 2000
-    ) -> tuple[float, float]:
-        """Bootstrap interval of the speedup, with prompts as the units.
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Confidence interval of the speedup, with prompts as the units.
+
+        The speedup is a ratio of sums over prompts. Each prompt moves its logarithm by its share
+        of the seconds less its share of the tokens, on both sides together. These influences
+        give the standard error (the delta method); Student's t allows for few prompts.
 
         It covers that other prompts of the same kind would give other texts, and the noise of the
         clock that comes and goes between prompts. It does not cover another machine, another
         kernel, or a slow drift of this one.
 
         Args:
-            rng: source of randomness.
             level: chance to cover, in (0, 1).
-            resamples: sets of prompts drawn with replacement.
 
         Raises:
             ValueError: fewer than two prompts, or a level outside (0, 1).
@@ -169,17 +170,14 @@ class Cell:
         prompts = len(self.plain)
         if prompts < 2:
             raise ValueError(f"an interval needs at least 2 prompts, got {prompts}")
-        if not 0 < level < 1:
-            raise ValueError(f"level must be in (0, 1), got {level}")
-        drawn = rng.multinomial(prompts, np.full(prompts, 1 / prompts), resamples)  # (R, N)
-        per_token = [
-            drawn
-            @ np.array([one.seconds for one in side])
-            / (drawn @ np.array([one.tokens for one in side]))
+        plain, speculative = (
+            np.array([one.seconds for one in side]) / total(side).seconds
+            - np.array([one.tokens for one in side]) / total(side).tokens
             for side in (self.plain, self.speculative)
-        ]  # each (R,)
-        low, high = np.quantile(per_token[0] / per_token[1], [(1 - level) / 2, (1 + level) / 2])
-        return float(low), float(high)
+        )  # each (N,), with sum 0
+        error = np.sqrt(prompts / (prompts - 1) * ((plain - speculative) ** 2).sum())
+        margin = student_t(level, prompts - 1) * float(error)
+        return self.speedup * float(np.exp(-margin)), self.speedup * float(np.exp(margin))
 
     @property
     def _pass_seconds(self) -> float:

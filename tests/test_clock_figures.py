@@ -17,20 +17,16 @@ def sweep(*target_seconds):
     ]
 
 
-def rng():
-    return np.random.default_rng(0)
-
-
 def test_best_draft_length_draws_clock_predictions_and_intervals():
     cells = sweep(12.0)
-    figure = clock.best_draft_length({"code": cells}, rng())
+    figure = clock.best_draft_length({"code": cells})
     [axes] = figure.drawing.axes
     [one] = cells
     assert line(axes, "textbook, v = 1").tolist() == [[2, one.predicted.textbook]]
     assert line(axes, "with measured v").tolist() == [[2, one.predicted.with_verify_cost]]
     [measured] = axes.containers
     assert measured.lines[0].get_xydata().tolist() == [[2, one.speedup]]
-    low, high = one.interval(rng())
+    low, high = one.interval()
     np.testing.assert_allclose(error_bars(axes), [[low, high]])
     assert axes.get_ylim()[1] > max(high, one.predicted.textbook)
     assert f"K = 2: {one.speedup:.2f}, {one.predicted.with_verify_cost:.2f}" in figure.description
@@ -38,7 +34,7 @@ def test_best_draft_length_draws_clock_predictions_and_intervals():
 
 def test_best_draft_length_names_the_best_of_each_curve():
     groups = {"prose": sweep(12.0, 30.0), "code": sweep(30.0, 12.0)}
-    figure = clock.best_draft_length(groups, rng())
+    figure = clock.best_draft_length(groups)
     clocked, textbook = (
         {
             label: cells[int(np.argmax([pick(one) for one in cells]))].draft_length
@@ -54,9 +50,9 @@ def test_best_draft_length_names_the_best_of_each_curve():
 
 def test_best_draft_length_refuses_what_it_cannot_draw():
     with pytest.raises(ValueError, match="cells must hold 1 or 2 groups, got 0"):
-        clock.best_draft_length({}, rng())
+        clock.best_draft_length({})
     with pytest.raises(ValueError, match=r"K that rises, got \[3, 2\] for code"):
-        clock.best_draft_length({"code": sweep(12.0, 12.0)[::-1]}, rng())
+        clock.best_draft_length({"code": sweep(12.0, 12.0)[::-1]})
 
 
 def test_ratio_strips_draw_every_ratio_and_its_median():

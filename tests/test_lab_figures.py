@@ -120,7 +120,7 @@ def test_overlap_stands_over_its_token():
 
 def test_predictions_stand_beside_the_measurement():
     cells = [made_cell(), made_cell(target_seconds=20.0)]
-    figure = lab.predicted_beside_measured({"code": cells}, np.random.default_rng(0))
+    figure = lab.predicted_beside_measured({"code": cells})
     textbook, with_v = (axes.containers[0].lines[0].get_xydata() for axes in figure.drawing.axes)
     measured = [one.speedup for one in cells]
     expected = [one.predicted.textbook for one in cells]
@@ -129,10 +129,8 @@ def test_predictions_stand_beside_the_measurement():
     np.testing.assert_allclose(with_v, np.transpose([expected, measured]))
     ratio = np.median(np.array(measured) / expected)
     assert f"{ratio:.2f} with the measured v" in figure.claim
-    rng = np.random.default_rng(0)
-    np.testing.assert_allclose(
-        error_bars(figure.drawing.axes[1]), [one.interval(rng) for one in cells]
-    )
+    intervals = [one.interval() for one in cells]
+    np.testing.assert_allclose(error_bars(figure.drawing.axes[1]), intervals)
     for axes in figure.drawing.axes:  # nothing lies outside
         low, high = axes.get_xlim()
         assert low < min(*measured, *expected)
@@ -190,7 +188,7 @@ def test_figures_live_on_one_page():
         lab.acceptance_by_position({"code": one.acceptance}),
         lab.rules_by_temperature([0.0, 1.0], {"textbook": [0.6, 0.7]}),
         lab.overlap_along_text([0.25, 1.0], ["a", "$b$"]),
-        lab.predicted_beside_measured({"code": [one]}, np.random.default_rng(0)),
+        lab.predicted_beside_measured({"code": [one]}),
         lab.round_time({"code": one}),
         lab.residual_steps(one),
     ]
@@ -203,9 +201,7 @@ def test_figures_live_on_one_page():
     [
         lambda many: lab.acceptance_by_position(dict.fromkeys(many, Acceptance((1,), (1,)))),
         lambda many: lab.rules_by_temperature([1.0], {key: [0.5] for key in many}),
-        lambda many: lab.predicted_beside_measured(
-            {key: [made_cell()] for key in many}, np.random.default_rng(0)
-        ),
+        lambda many: lab.predicted_beside_measured({key: [made_cell()] for key in many}),
     ],
 )
 def test_more_series_than_looks_are_refused(draw):

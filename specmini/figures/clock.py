@@ -14,14 +14,11 @@ from specmini.cell import Cell
 from specmini.figures.style import COLOR, ThemedFigure, canvas
 
 
-def best_draft_length(
-    cells: Mapping[str, Sequence[Cell]], rng: np.random.Generator
-) -> ThemedFigure:
+def best_draft_length(cells: Mapping[str, Sequence[Cell]]) -> ThemedFigure:
     """Speedup against K: by the clock, with intervals, and by two predictions.
 
     Args:
         cells: one or two groups by label, each with the cells of one setting, K rising.
-        rng: source of randomness for the intervals.
 
     Raises:
         ValueError: too many groups, or K that does not rise.
@@ -53,7 +50,7 @@ def best_draft_length(
         for panel, (label, group) in zip(axes, cells.items(), strict=True):
             lengths = [one.draft_length for one in group]
             speedups = np.array([one.speedup for one in group])  # (N,)
-            bars = np.abs(np.array([one.interval(rng) for one in group]).T - speedups)  # (2, N)
+            bars = np.abs(np.array([one.interval() for one in group]).T - speedups)  # (2, N)
             values += (speedups + bars[1]).tolist()
             panel.axhline(1, color=COLOR["muted"], linewidth=1.2)
             panel.plot(lengths, [one.predicted.textbook for one in group], ":D",

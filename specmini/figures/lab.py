@@ -173,14 +173,11 @@ def overlap_along_text(rates: ArrayLike, pieces: Sequence[str]) -> ThemedFigure:
     )
 
 
-def predicted_beside_measured(
-    cells: Mapping[str, Sequence[Cell]], rng: np.random.Generator
-) -> ThemedFigure:
+def predicted_beside_measured(cells: Mapping[str, Sequence[Cell]]) -> ThemedFigure:
     """Measured speedup against two predictions, with 95 % intervals over prompts.
 
     Args:
         cells: up to four groups of cells by label.
-        rng: source of randomness for the intervals.
     """
     looks = line_looks("cells", len(cells))
     every = [one for group in cells.values() for one in group]
@@ -193,7 +190,7 @@ def predicted_beside_measured(
         f"Measured over predicted, median cell: {textbook:.2f} by the textbook, "
         f"{with_v:.2f} with the measured v"
     )
-    intervals = {id(one): one.interval(rng) for one in every}
+    intervals = {id(one): one.interval() for one in every}
     edges = [value for interval in intervals.values() for value in interval]
     edges += [one.predicted.textbook for one in every]
     low, high = 0.94 * min(*edges, 1.0), 1.04 * max(edges)
