@@ -1,7 +1,7 @@
 """Weights on disk: safetensors with a hash, small when asked, and never half written.
 
-A file holds tensors and one JSON record. Loading checks that the record is there, that the hash of
-the tensors is the stored one, and that names and shapes are those of the model; what is wrong is
+A file holds tensors and one JSON record. Loading checks that the record is there, that the hashes
+of both are the stored ones, and that names and shapes are those of the model; what is wrong is
 said. There is no pickle, so a file cannot run code.
 
 A model can be stored in 8 bits a weight (each row of a matrix with its own scale) or in 16. What
@@ -42,32 +42,39 @@ def write(path: Path, tensors: Mapping[str, Tensor], record: Record) -> None:
         record: anything JSON can hold.
     """
     content = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    metadata = {"record": json.dumps(record), "sha256": _digest(content)}
+    written = json.dumps(record)
+    metadata = {"record": written, "record_sha256": _hash(written), "sha256": digest(content)}
     unfinished = path.with_name(path.name + ".part")
     save_file(content, unfinished, metadata)
-    with unfinished.open("rb") as file:
+    with unfinished.open("r+b") as file:  # Windows flushes only what may be written
         os.fsync(file.fileno())
     unfinished.replace(path)
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], Record]:
-    """Tensors and record of a file that ``write`` made.
+    """Tensors and record of a file that ``write`` made; the file may be replaced meanwhile.
 
     Raises:
-        ValueError: the file is no such file, or its tensors do not have the stored hash.
+        FileNotFoundError: there is no file.
+        ValueError: the file is no such file, or tensors or record do not have the stored hash.
     """
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            # copies: what is mapped keeps the file in use, and Windows replaces no such file
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise ValueError(f"{path} is not a complete safetensors file: {error}") from error
     if not {"record", "sha256"} <= metadata.keys():
         raise ValueError(f"{path} has no record and hash: its metadata has {sorted(metadata)}")
-    if (digest := _digest(tensors)) != metadata["sha256"]:
-        raise ValueError(
-            f"{path} is corrupted: its tensors hash to {digest}, not {metadata['sha256']}"
-        )
+    found = {"tensors": digest(tensors), "record": _hash(metadata["record"])}
+    # files written before records were hashed have no such hash, and stay valid
+    stored = {"tensors": metadata["sha256"], "record": metadata.get("record_sha256")}
+    for part, expected in stored.items():
+        if expected is not None and found[part] != expected:
+            raise ValueError(
+                f"{path} is corrupted: its {part} hash to {found[part]}, not {expected}"
+            )
     record: Record = json.loads(metadata["record"])
     return tensors, record
 
@@ -94,12 +101,11 @@ def load_model(path: Path) -> tuple[GPT, Record]:
     """Load a model that ``save_model`` stored, in float32 whatever the storage.
 
     Raises:
+        FileNotFoundError: as ``read``.
         ValueError: as ``read``; or the tensors are not those of the stored configuration.
     """
     tensors, record = read(path)
-    if not isinstance(record.get("config"), dict):
-        raise ValueError(f"{path} holds no model: its record has {sorted(record)}")
-    model = GPT(Config(**record["config"]))
+    model = GPT(stored_config(path, record))
     weights = {
         name: tensor.float() * tensors[name + scale_suffix].float()
         if name + scale_suffix in tensors
@@ -110,6 +116,21 @@ def load_model(path: Path) -> tuple[GPT, Record]:
     check_weights(str(path), model, weights)
     model.load_state_dict(weights)
     return model.eval(), record
+
+
+def stored_config(path: Path, record: Record) -> Config:
+    """The configuration in a file's record.
+
+    Raises:
+        ValueError: there is none, or it is not one of a ``GPT``.
+    """
+    config = record.get("config")
+    if not isinstance(config, dict):
+        raise ValueError(f"{path} holds no model: its record has {sorted(record)}")
+    try:
+        return Config(**config)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} holds no model: configuration {config}: {error}") from error
 
 
 def check_weights(source: str, model: GPT, weights: Mapping[str, Tensor]) -> None:
@@ -145,10 +166,14 @@ def _to_int8(matrix: Tensor) -> tuple[Tensor, Tensor]:
     return rounded.to(torch.int8), scale.half()
 
 
-def _digest(tensors: Mapping[str, Tensor]) -> str:
+def digest(tensors: Mapping[str, Tensor]) -> str:
     """Hash of names, types, shapes and bytes."""
-    digest = hashlib.sha256()
+    whole = hashlib.sha256()
     for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.contiguous().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
+        whole.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        whole.update(tensor.flatten().view(torch.uint8).numpy().tobytes())
+    return whole.hexdigest()
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

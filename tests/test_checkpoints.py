@@ -1,6 +1,7 @@
 """Checkpoints: what is stored comes back, and a broken file is named, with what is wrong."""
 
 import json
+import os
 
 import pytest
 import torch
@@ -72,6 +73,68 @@ def test_a_flipped_bit_is_noticed(tmp_path, model):
     path.write_bytes(content)
     with pytest.raises(ValueError, match="m is corrupted: its tensors hash to"):
         checkpoints.load_model(path)
+
+
+def test_a_changed_record_is_noticed(tmp_path, model):
+    """Another number of heads has the same tensors, and computes something else."""
+    path = tmp_path / "m"
+    checkpoints.save_model(path, model, record)
+    content = path.read_bytes()
+    changed = content.replace(b'\\"heads\\": 2', b'\\"heads\\": 4')
+    assert changed != content
+    path.write_bytes(changed)
+    with pytest.raises(ValueError, match="m is corrupted: its record hash to"):
+        checkpoints.load_model(path)
+
+
+def test_a_file_from_before_records_were_hashed_is_read(tmp_path):
+    tensors = {"x": torch.ones(2)}
+    metadata = {"record": json.dumps(record), "sha256": checkpoints.digest(tensors)}
+    save_file(tensors, tmp_path / "m", metadata)
+    assert checkpoints.read(tmp_path / "m")[1] == record
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        checkpoints.load_model(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(("name", "value"), [("haeds", 2), ("heads", 3)])
+def test_a_configuration_that_is_none(tmp_path, name, value):
+    wrong = {"config": {**vars(config), name: value}}
+    checkpoints.write(tmp_path / "m", {"x": torch.ones(2)}, wrong)
+    with pytest.raises(ValueError, match=rf"m holds no model: configuration .*{name}"):
+        checkpoints.load_model(tmp_path / "m")
+
+
+def test_tensors_of_any_shape_come_back(tmp_path):
+    tensors = {"number": torch.tensor(1.5), "nothing": torch.ones(0, 3), "turned": torch.eye(3).T}
+    checkpoints.write(tmp_path / "m", tensors, record)
+    read, _ = checkpoints.read(tmp_path / "m")
+    assert {name: tensor.shape for name, tensor in read.items()} == {
+        name: tensor.shape for name, tensor in tensors.items()
+    }
+
+
+def test_nothing_that_was_read_needs_the_file_any_more(tmp_path):
+    """A mapped file shows what is written into it, and Windows lets nobody replace it."""
+    path = tmp_path / "m"
+    checkpoints.write(path, {"x": torch.ones(2)}, record)
+    tensors, _ = checkpoints.read(path)
+    content = path.read_bytes()
+    with path.open("r+b") as file:
+        file.write(b"\0" * len(content))
+    assert torch.equal(tensors["x"], torch.ones(2))
+
+
+def test_what_is_flushed_may_be_written(tmp_path, monkeypatch):
+    """Windows refuses to flush a file that is open for reading only."""
+
+    def flush(descriptor):
+        assert os.write(descriptor, b"") == 0
+
+    monkeypatch.setattr(checkpoints.os, "fsync", flush)
+    checkpoints.write(tmp_path / "m", {"x": torch.ones(2)}, record)
 
 
 def test_a_file_cut_short_is_noticed(tmp_path, model):
