@@ -133,7 +133,7 @@ def textbook_by_agreement(
     weight = checks.single("share", checks.probability("share", share))
     mixed = weight * same + (1 - weight) * other  # (N,)
     place = int(mixed.argmin())
-    claim = "The textbook rule, taken apart: " + (
+    claim = "Over all contexts, textbook " + (
         f"acceptance is lowest at temperature {heat[place]:g}"
         if 0 < place < heat.size - 1
         else "acceptance only rises with temperature"
