@@ -52,14 +52,15 @@ class Residual:
         verification: (1 + K c) / (v + K c): a check of K + 1 positions costs more than a step.
         bookkeeping: what plain steps lose on softmax and the draw, over what rounds lose on them
             and on the verdict.
-        short_rounds: rounds that draft fewer than K tokens, at the end of a text for example.
+        first_and_short_rounds: each text's first round, in which the draft model reads the whole
+            prompt, and rounds that draft fewer than K tokens, at the end of a text for example.
     """
 
     textbook: float
     acceptance: float
     verification: float
     bookkeeping: float
-    short_rounds: float
+    first_and_short_rounds: float
 
     @property
     def measured(self) -> float:
@@ -69,7 +70,7 @@ class Residual:
             * self.acceptance
             * self.verification
             * self.bookkeeping
-            * self.short_rounds
+            * self.first_and_short_rounds
         )
 
 
@@ -85,7 +86,8 @@ class Cell:
         draft_length: K.
         plain: plain decoding, one tally a prompt.
         speculative: speculative decoding, one tally a prompt, in the same order.
-        full: all rounds that drafted K tokens and kept what was accepted: c, v and E are theirs.
+        full: all rounds but a text's first that drafted K tokens and kept what was accepted: c, v
+            and E are theirs. In the first a draft model reads the prompt; the target already has.
         acceptance: tokens offered and accepted by position, in all rounds.
         gained: rounds that gained 1, 2, ..., K + 1 tokens.
         repetition: mean share of 8-token runs of the speculative texts that stood in them before.
@@ -147,7 +149,7 @@ class Cell:
             acceptance=self.full.tokens_per_round / tokens,
             verification=float(theory.round_cost(cost, length)) / predicted_cost,
             bookkeeping=predicted_cost / self.round_cost,
-            short_rounds=self.speedup * self.round_cost / self.full.tokens_per_round,
+            first_and_short_rounds=self.speedup * self.round_cost / self.full.tokens_per_round,
         )
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
@@ -195,7 +197,7 @@ def cell(plain: Runs, speculative: Runs, draft_length: int) -> Cell:
         draft_length: K of the speculative ones.
 
     Raises:
-        ValueError: the numbers of prompts differ, or no round drafted K tokens.
+        ValueError: the numbers of prompts differ, or no round after a first drafted K tokens.
     """
     if len(plain) != len(speculative):
         raise ValueError(
@@ -206,11 +208,14 @@ def cell(plain: Runs, speculative: Runs, draft_length: int) -> Cell:
     rounds = [round for text in texts for round in text.rounds]
     full = [
         round
-        for round in rounds
+        for text in texts
+        for round in text.rounds[1:]
         if len(round.drafted) == draft_length and len(round.tokens) == round.n_accepted + 1
     ]
     if not full:
-        raise ValueError(f"some round must draft draft_length = {draft_length} tokens, got none")
+        raise ValueError(
+            f"some round after a first must draft draft_length = {draft_length} tokens, got none"
+        )
     gained = np.bincount([len(round.tokens) for round in rounds], minlength=draft_length + 2)
     return Cell(
         draft_length=draft_length,

@@ -1,8 +1,10 @@
 """The time of a pass by itself, and the roofline through it: forecasts without a single round.
 
 ``pass_times`` runs one model alone, over 1, 2, ... tokens, at one length of its past. That is what
-one can measure before any speculation exists. The two ratios the theory needs follow from it; that
-they come out smaller than in the loop, where two models take turns with the caches, is a finding.
+one can measure before any speculation exists. The two ratios the theory needs follow from it. That
+they come out smaller than in the loop is a finding with two causes: there the models take turns
+with the caches, and after a full acceptance the draft's first pass takes in two tokens, its own
+last guess and the target's.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Comparison:
         """The cell of one draft length.
 
         Raises:
-            ValueError: it was not measured, or no round drafted that much.
+            ValueError: it was not measured, or no round after a text's first drafted that much.
         """
         if draft_length not in self.speculative:
             measured = list(self.speculative)
@@ -133,6 +133,8 @@ def compare(
         for turn in range(repeats * len(prompts)):
             place = turn % len(prompts)
             for way in in_turn(ways, turn):
+                # a short text between, or the drafter remembers the prompt from the way before
+                run(prompts[place][:1], way, 2, warm_up)
                 texts[way][place].append(run(prompts[place], way, new_tokens, measured))
     runs = {way: tuple(tuple(prompt) for prompt in texts[way]) for way in ways}
     return Comparison(plain=runs.pop(0), speculative=runs)

@@ -171,7 +171,7 @@ def test_residual_leads_from_the_textbook_to_the_clock():
         residual.acceptance,
         residual.verification,
         residual.bookkeeping,
-        residual.short_rounds,
+        residual.first_and_short_rounds,
     )
     for (start, width, _), factor in zip(drawn[1:5], factors, strict=True):
         assert start == pytest.approx(reached)

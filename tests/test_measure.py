@@ -165,6 +165,28 @@ def test_cost_ratio_and_verify_cost_are_those_of_the_clock(run):
         assert cell.bookkeeping == pytest.approx(CHOICE / spent)
 
 
+def test_reading_the_prompt_is_no_part_of_the_cost_ratio(clock):
+    """The draft reads it in the first round; the target did before all rounds."""
+    target = Timed(cycle([1, 2, 3, 4, 0]), clock, PASS, NEXT)
+    draft = Timed(cycle([2, 3, 4, 0, 1]), clock, DRAFT, NEXT)  # always wrong
+    run = compare(
+        target,
+        ModelDrafter(draft, greedy),
+        [[0, 1, 2, 3, 4, 0]],
+        draft_lengths=[1, 2],
+        sampling=greedy,
+        new_tokens=20,
+        rng=np.random.default_rng(0),
+    )
+    for cell, k in zip(run.cells, (1, 2), strict=True):
+        first, later, *_ = run.speculative[k][0][0].rounds
+        # no way profits from the prompt that another one left in the draft's cache, but for the
+        # token of the text between
+        assert (first.draft_seconds, later.draft_seconds) == (k * DRAFT + 4 * NEXT, k * DRAFT)
+        assert cell.cost_ratio == pytest.approx(DRAFT / PASS)
+        assert cell.residual.measured == pytest.approx(cell.speedup)
+
+
 def test_speedup_is_time_of_a_plain_token_over_time_of_a_speculative_one(run):
     cell = run.cell(2)
     rounds = [r for prompt in run.speculative[2] for text in prompt for r in text.rounds]
@@ -200,12 +222,14 @@ def test_residual_names_each_part_and_multiplies_out(run):
 
 def test_rounds_that_draft_less_are_told_apart(run):
     cell = run.cell(2)
-    rounds = [r for prompt in run.speculative[2] for text in prompt for r in text.rounds]
-    assert cell.full.rounds == sum(len(r.drafted) == 2 for r in rounds) < len(rounds)
+    texts = [text for prompt in run.speculative[2] for text in prompt]
+    rounds = [r for text in texts for r in text.rounds]
+    later = [r for text in texts for r in text.rounds[1:]]
+    assert cell.full.rounds == sum(len(r.drafted) == 2 for r in later) < len(later)
     assert cell.full.drafted == 2 * cell.full.rounds
     assert sum(cell.gained) == len(rounds)
     assert cell.gained == tuple(sum(len(r.tokens) == n for r in rounds) for n in (1, 2, 3))
-    assert cell.residual.short_rounds != 1
+    assert cell.residual.first_and_short_rounds != 1
 
 
 def test_greedy_texts_agree_and_their_loop_is_reported(run):
@@ -236,7 +260,7 @@ def test_too_long_drafts_for_the_text_say_so(clock):
     model = Timed(cycle([1, 0]), clock, PASS, NEXT)
     drafter = ModelDrafter(TableModel(cycle([1, 0])), greedy)
     short = {"sampling": greedy, "new_tokens": 3, "rng": np.random.default_rng(0)}
-    with pytest.raises(ValueError, match="some round must draft draft_length = 5 tokens"):
+    with pytest.raises(ValueError, match="some round after a first must draft draft_length = 5"):
         _ = compare(model, drafter, [[0]], draft_lengths=[5], **short).cells
 
 
@@ -317,7 +341,7 @@ def test_ways_take_turns_in_changing_order():
     rng = np.random.default_rng(0)
     settings = {"draft_lengths": [1, 3], "sampling": greedy, "new_tokens": 8, "rng": rng}
     compare(target, drafter, [[0], [1]], repeats=3, **settings)
-    warm_up, measured = target.runs[:3], target.runs[3:]
+    warm_up, measured = target.runs[:3], target.runs[4::2]  # each after a text of two tokens
     assert warm_up == [0, 1, 3]
     turns = [measured[i : i + 3] for i in range(0, len(measured), 3)]
     assert len(turns) == 6

@@ -279,7 +279,7 @@ def residual_steps(one: Cell) -> ThemedFigure:
         "order of acceptance": residual.acceptance,
         "cost of the check": residual.verification,
         "bookkeeping": residual.bookkeeping,
-        "short rounds": residual.short_rounds,
+        "first and short rounds": residual.first_and_short_rounds,
     }  # fmt: skip
     claim = (
         f"From {residual.textbook:.2f}× in the textbook to {residual.measured:.2f}× "

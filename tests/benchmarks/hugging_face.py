@@ -68,9 +68,11 @@ class Way:
         self.outputs.append(output)
 
 
-def ours(target: CachedModel, drafter: ModelDrafter | None, length: int) -> Decode:
+def ours(target: CachedModel, draft: CachedModel | None, length: int) -> Decode:
     def decode(prompt: Sequence[int]) -> list[int]:
         rng = np.random.default_rng(0)
+        # a new one remembers no prompt from the way before
+        drafter = None if draft is None else ModelDrafter(draft, greedy)
         text = generate(target, prompt, NEW_TOKENS, rng, sampling=greedy, drafter=drafter,
                         draft_length=length)  # fmt: skip
         return list(text.tokens)
@@ -167,10 +169,9 @@ def main() -> None:
     logging.set_verbosity_error()
     pair = load_pair(options.models)
     target, draft = pair.target_model(), pair.draft_model()
-    drafter = ModelDrafter(draft, greedy)
     ways = [Way("specmini", "float32", "plain", ours(target, None, 0))]
     ways += [
-        Way("specmini", "float32", f"K = {k}", ours(target, drafter, k)) for k in LENGTHS
+        Way("specmini", "float32", f"K = {k}", ours(target, draft, k)) for k in LENGTHS
     ]  # fmt: skip
     for name, dtype in TYPES.items():
         large, small = transplanted(pair.target, dtype), transplanted(pair.draft, dtype)
