@@ -26,7 +26,14 @@ sample_length = 150
 looped_prompts = 16
 
 
-def model_card(name: str, model: GPT, record: Record, data: Streams, seed: int = 0) -> str:
+def model_card(
+    name: str,
+    model: GPT,
+    record: Record,
+    data: Streams,
+    seed: int = 0,
+    history: str | None = None,
+) -> str:
     """Markdown about a stored model.
 
     Args:
@@ -35,6 +42,8 @@ def model_card(name: str, model: GPT, record: Record, data: Streams, seed: int =
         record: the checkpoint's record.
         data: the streams it was trained on and is judged by.
         seed: of the samples.
+        history: what it learned from, in a sentence; needed only for a record from before stages
+            were stored, which does not say.
     """
     held_out = {"prose": data.prose_held_out, "code": data.code_held_out}
     config = model.config
@@ -53,7 +62,7 @@ def model_card(name: str, model: GPT, record: Record, data: Streams, seed: int =
         f"docstrings. Tokenizer {record['tokenizer_sha256']}.",
         "- **Licence.** The text is under the PSF licence agreement (PSF-LICENSE.txt).",
         f"- **Training.** {record['tokens'] / 1e6:.2f}M tokens in {record['step']} steps, "
-        f"{record['cpu_seconds'] / 3600:.2f} processor hours.",
+        f"{record['cpu_seconds'] / 3600:.2f} processor hours. {history or _history(record)}",
         "- **Use.** For measuring speculative decoding. It knows nothing and says nothing true.",
         "",
         "| held-out text | bits per byte | tokens repeated under greedy decoding |",
@@ -72,6 +81,23 @@ def model_card(name: str, model: GPT, record: Record, data: Streams, seed: int =
             lines += ["", f"## {kind.capitalize()}, temperature {temperature}", ""]
             lines += _quoted(written, data.tokenizer)
     return "\n".join(lines) + "\n"
+
+
+def _history(record: Record) -> str:
+    """What a model learned from, stage by stage; those that took no step are left out."""
+    stages = [stage for stage in record.get("stages", []) if stage["from_step"] < record["step"]]
+    if not stages:
+        return "Its record does not say whether it had a teacher."
+    return " ".join(
+        f"From step {stage['from_step']} on the text of {stage['corpus']}"
+        + (
+            "."
+            if stage["teacher"] is None
+            else f", distilled from {stage['teacher']} (hash of its weights "
+            f"{stage['teacher_sha256']})."
+        )
+        for stage in stages
+    )
 
 
 def _quoted(rows: Tensor, tokenizer: Tokenizer) -> Sequence[str]:

@@ -37,7 +37,7 @@ class Streams:
     Attributes:
         tokenizer: what encoded it.
         corpus: what it was made from, for example ``"CPython 3.11.7 standard library"``.
-        corpus_sha256: hash of the list of its files.
+        corpus_sha256: hash of the list of its files, or of the ids if a model wrote them.
         code: (N,) ids of training code; the other streams likewise.
     """
 

@@ -14,18 +14,19 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812, the name everyone knows
 
 from specmini import checkpoints
+from specmini.checks import choice
 from specmini.evaluation import bits_per_byte
-from specmini.gpt import GPT, Config, grow
+from specmini.gpt import GPT, grow
 from specmini.optimizer import Optimizer
 from specmini.streams import Streams, draw_windows, even_windows
 
@@ -119,6 +120,11 @@ class Run:
         teacher: learn this model's distributions instead of the text's tokens (knowledge
             distillation: Hinton et al. 2015, arXiv:1503.02531; for drafts: Zhou et al. 2024,
             arXiv:2310.08461).
+        teacher_name: for the record and the card; a file's name, for example.
+
+    Attributes:
+        stages: what it learned from, one entry for each change: from which step on, the corpus,
+            the teacher (None for the text itself), and the hashes of both.
 
     Raises:
         ValueError: a window is longer than the context, or a model has another vocabulary.
@@ -131,6 +137,7 @@ class Run:
         model: GPT,
         settings: Settings,
         teacher: GPT | None = None,
+        teacher_name: str = "unnamed",
     ) -> None:
         for name, network in (("model", model), ("teacher", teacher)):
             if network is None:
@@ -150,6 +157,7 @@ class Run:
         self.settings, self.teacher = settings, teacher
         self.optimizer = Optimizer(model, settings.matrix_rate, settings.other_rate)
         self.step, self.tokens, self.seconds, self.cpu_seconds = 0, 0, 0.0, 0.0
+        self.stages = [_stage(0, streams, teacher, teacher_name)]
         window = settings.length + 1
         self._judges = (
             even_windows(streams.prose_held_out, window, judged_windows),
@@ -165,7 +173,13 @@ class Run:
             steps: how many steps to take.
             report_every: steps between lines of the log.
             judge_every: steps between measurements on held-out text; there is one at the end too.
+
+        Raises:
+            ValueError: the run has a teacher that ``resume`` was not given.
         """
+        name = self.stages[-1]["teacher"]
+        if self.teacher is None and name is not None:
+            raise ValueError(f"teacher must be {name} to go on with {self.folder}, got None")
         _forget_log_after(self.folder / log_file, self.step)
         losses: list[float] = []
         for left in reversed(range(steps)):
@@ -201,6 +215,7 @@ class Run:
             "tokenizer_sha256": self.streams.tokenizer.sha256,
             "corpus": self.streams.corpus,
             "corpus_sha256": self.streams.corpus_sha256,
+            "stages": self.stages,
         }
 
     def _take_step(self) -> float:
@@ -230,7 +245,7 @@ class Run:
         if judging:
             prose, code = self.judge()
             line = replace(line, prose=prose, code=code)
-        with (self.folder / log_file).open("a") as log:
+        with (self.folder / log_file).open("a", encoding="utf-8") as log:
             log.write(json.dumps(asdict(line)) + "\n")
         return line
 
@@ -241,6 +256,8 @@ def resume(
     layers: int | None = None,
     change: Callable[[Settings, int], Settings] = lambda settings, step: settings,
     teacher: GPT | None = None,
+    teacher_name: str = "unnamed",
+    replaced: Collection[str] = (),
 ) -> Run:
     """Go on with the run that is stored in a folder.
 
@@ -249,29 +266,47 @@ def resume(
         streams: as ``Run``'s; tokenizer and corpus must be those of the stored run.
         layers: more layers than stored grow the model; as stored if None.
         change: gives the settings to go on with, from the stored ones and the step.
-        teacher: as ``Run``'s; it is not stored.
+        teacher: as ``Run``'s; only its hash is stored. A run that has one may be resumed without
+            it to be judged or exported, but not to be trained.
+        teacher_name: as ``Run``'s.
+        replaced: ``"corpus"``, ``"teacher"`` or both, if the run shall go on with another one
+            (or, without ``teacher``, on the text); its stages then tell.
 
     Raises:
-        ValueError: no run is stored there, or it has another tokenizer, corpus or depth.
+        ValueError: no run is stored there; it has another tokenizer or depth; it has another
+            corpus or teacher that is not ``replaced``.
     """
+    for name in replaced:
+        choice("replaced", name, ("corpus", "teacher"))
     path = folder / state_file
     if not path.exists():
         raise ValueError(f"folder must hold {state_file}, got {folder}")
     state, record = checkpoints.read(path)
-    for name, now in (
-        ("tokenizer", streams.tokenizer.sha256),
-        ("corpus", streams.corpus_sha256),
+    # runs from before stages were stored do not know their teacher
+    stages: list[dict[str, Any]] = record.get("stages", [])
+    stage = _stage(record["step"], streams, teacher, teacher_name)
+    teacher_before = stages[-1]["teacher_sha256"] if stages else None
+    for name, then, now in (
+        ("tokenizer", record["tokenizer_sha256"], streams.tokenizer.sha256),
+        ("corpus", record["corpus_sha256"], streams.corpus_sha256),
+        ("teacher", teacher_before, stage["teacher_sha256"]),
     ):
-        if (then := record[f"{name}_sha256"]) != now:
+        is_missing = name == "teacher" and None in (then, now)
+        if then != now and name not in replaced and not is_missing:
             raise ValueError(f"{path} was trained with the {name} {then}, got {now}")
+    if teacher is None and teacher_before is not None and "teacher" not in replaced:
+        stage |= {name: stages[-1][name] for name in ("teacher", "teacher_sha256")}
     settings = change(Settings(**record["settings"]), record["step"])
-    model = GPT(Config(**record["config"]))
+    model = GPT(checkpoints.stored_config(path, record))
     weights = {n.removeprefix("model."): w for n, w in state.items() if n.startswith("model.")}
     checkpoints.check_weights(str(path), model, weights)
     model.load_state_dict(weights)
     if layers is not None and layers != model.config.layers:
         model = grow(model, layers, torch.Generator().manual_seed(settings.seed + layers))
-    run = Run(folder, streams, model, settings, teacher)
+    run = Run(folder, streams, model, settings, teacher, teacher_name)
+    if not (stages and _same_lesson(stages[-1], stage)):
+        stages = [*(one for one in stages if one["from_step"] < record["step"]), stage]
+    run.stages = stages
     run.step, run.tokens = record["step"], record["tokens"]
     run.seconds, run.cpu_seconds = record["seconds"], record["cpu_seconds"]
     start = "optimizer."
@@ -280,10 +315,39 @@ def resume(
     return run
 
 
+def _stage(step: int, streams: Streams, teacher: GPT | None, name: str) -> dict[str, Any]:
+    """What a run learns from, from a step on."""
+    return {
+        "from_step": step,
+        "corpus": streams.corpus,
+        "corpus_sha256": streams.corpus_sha256,
+        "teacher": None if teacher is None else name,
+        "teacher_sha256": None if teacher is None else checkpoints.digest(teacher.state_dict()),
+    }
+
+
+def _same_lesson(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return all(one[name] == other[name] for name in ("corpus_sha256", "teacher_sha256"))
+
+
 def _forget_log_after(path: Path, step: int) -> None:
-    """Drop the lines of steps that were taken after the last save and are taken again."""
-    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-    path.write_text("".join(line for line in lines if json.loads(line)["step"] <= step))
+    """Drop the lines of steps that were taken after the last save and are taken again.
+
+    So is a line that a crash cut short.
+    """
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    kept = [line for line in lines if (logged := _logged_step(line)) is not None and logged <= step]
+    unfinished = path.with_name(path.name + ".part")
+    unfinished.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+    unfinished.replace(path)
+
+
+def _logged_step(line: str) -> int | None:
+    """The step of a line of the log, None if it is no whole line."""
+    try:
+        return int(json.loads(line)["step"])
+    except ValueError:
+        return None
 
 
 if __name__ == "__main__":

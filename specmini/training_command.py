@@ -18,6 +18,7 @@ It makes itself as nice as it can. Interrupt it at will: it saves, and the same 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import math
 import os
 import shutil
@@ -86,6 +87,13 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--save-minutes", type=float, default=3.0)
         if name == "distil":
             command.add_argument("--teacher", type=Path, required=True)
+        command.add_argument(
+            "--replace",
+            nargs="+",
+            default=(),
+            choices=("corpus", "teacher"),
+            help="go on with another one than before",
+        )
     export = commands.add_parser("export", parents=[common], help="store a run's model")
     export.set_defaults(run=_export)
     export.add_argument("folder", type=Path)
@@ -95,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     card.set_defaults(run=_card)
     card.add_argument("model", type=Path)
     card.add_argument("card", type=Path, help="the Markdown file to write")
+    card.add_argument("--history", help="how it was trained, where its record does not say")
     accept = commands.add_parser("accept", parents=[common], help="measure a pair's acceptance")
     accept.set_defaults(run=_accept)
     accept.add_argument("target", type=Path)
@@ -149,6 +158,7 @@ def _open(given: argparse.Namespace) -> training.Run:
     """The run that the arguments describe: stored, copied or new."""
     data = streams.prepare(given.data)
     teacher = None if given.teacher is None else checkpoints.load_model(given.teacher)[0]
+    name = "" if given.teacher is None else given.teacher.name
     state = given.folder / training.state_file
     if given.origin is not None and not state.exists():
         given.folder.mkdir(parents=True, exist_ok=True)
@@ -168,12 +178,14 @@ def _open(given: argparse.Namespace) -> training.Run:
         return replace(changed, decay_from=step, decay_steps=given.decay_steps)
 
     if state.exists():
-        return training.resume(given.folder, data, given.layers, change, teacher)
+        return training.resume(
+            given.folder, data, given.layers, change, teacher, name, given.replace
+        )
     layers = given.layers or given.default_layers
     shape = Config(data.tokenizer.vocabulary, given.context, layers, given.width, given.heads)
     model = GPT(shape, torch.Generator().manual_seed(given.seed))
     settings = change(training.Settings(seed=given.seed), 0)
-    return training.Run(given.folder, data, model, settings, teacher)
+    return training.Run(given.folder, data, model, settings, teacher, name)
 
 
 def _progress_line(line: training.Progress, rate: float, spent: float, left: float) -> str:
@@ -206,7 +218,7 @@ def _card(given: argparse.Namespace) -> None:
     """Write the card of a stored model."""
     data = streams.prepare(given.data)
     model, record = checkpoints.load_model(given.model)
-    card = model_card(given.model.name, model, record, data, given.seed)
+    card = model_card(given.model.name, model, record, data, given.seed, given.history)
     given.card.write_text(card, encoding="utf-8")
     print(card)
 
@@ -234,7 +246,15 @@ def _imitate(given: argparse.Namespace) -> None:
         rows = [continuations(model, some, length - prompt, generator) for some in prompts]
         return torch.cat(rows).flatten().numpy().astype("int16")
 
-    streams.store(given.folder, replace(data, prose=written(data.prose), code=written(data.code)))
+    prose, code = written(data.prose), written(data.code)
+    imitated = replace(
+        data,
+        corpus=f"continuations by {given.model.name} of {data.corpus}",
+        corpus_sha256=hashlib.sha256(prose.tobytes() + code.tobytes()).hexdigest(),
+        prose=prose,
+        code=code,
+    )
+    streams.store(given.folder, imitated)
     print(f"{given.folder}: {2 * given.count} continuations of {length} tokens")
 
 
