@@ -100,11 +100,13 @@ def pass_times(
             them into probabilities and to draw a token.
 
     Raises:
-        ValueError: sizes or repeats below 1, or more tokens than the context has room for.
+        ValueError: sizes, past or repeats below 1, or more tokens than the context has room for.
     """
     sizes = sorted(set(tokens))
     if not sizes or sizes[0] < 1:
         raise ValueError(f"tokens must be numbers of at least 1, got {list(tokens)}")
+    if past < 1:
+        raise ValueError(f"past must be at least 1, got {past}")
     if repeats < 1:
         raise ValueError(f"repeats must be at least 1, got {repeats}")
     ids = rng.integers(model.vocabulary, size=past + sizes[-1]).tolist()

@@ -439,7 +439,11 @@ def test_pass_times_are_medians_between_quartiles(monkeypatch):
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"tokens": [0, 1]}, "tokens must be numbers of at least 1"), ({"repeats": 0}, "repeats")],
+    [
+        ({"tokens": [0, 1]}, "tokens must be numbers of at least 1"),
+        ({"past": 0}, "past must be at least 1, got 0"),
+        ({"repeats": 0}, "repeats"),
+    ],
 )
 def test_pass_times_refuses(wrong, message):
     given = {"tokens": [1], "past": 2, "repeats": 1} | wrong
