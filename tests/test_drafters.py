@@ -117,6 +117,31 @@ def test_it_recovers_when_its_model_refused_a_text():
     assert drafter.propose([0, 1, 2], 2, rng()).tokens.tolist() == [3, 4]
 
 
+def test_two_drafters_on_one_model_are_refused():
+    """Each would take the other's text for its own, and report a q of it."""
+    model = TableModel(table)
+    first, second = ModelDrafter(model, plain), ModelDrafter(model, plain)
+    first.propose([1, 2, 3], 1, rng())
+    message = "must have seen the 0 tokens this drafter gave it, got 3; .* a model of its own"
+    with pytest.raises(ValueError, match=message):
+        second.propose([3, 3, 3], 1, rng())
+    model.truncate(1)
+    with pytest.raises(ValueError, match="must have seen the 3 tokens this drafter gave it, got 1"):
+        first.propose([1, 2, 3], 1, rng())
+    # one after the other they may use it
+    assert len(ModelDrafter(model, plain).propose([3, 3, 3], 1, rng())) == 1
+
+
+def test_it_recovers_when_logits_are_no_numbers():
+    model = TableModel(cycle)
+    drafter = ModelDrafter(model, plain)
+    model.forward, forward = lambda tokens: forward(tokens) * np.nan, model.forward
+    with pytest.raises(ValueError, match="logits"):
+        drafter.propose([0, 1], 2, rng())
+    model.forward = forward
+    assert drafter.propose([0, 1, 2], 2, rng()).tokens.tolist() == [3, 4]
+
+
 def test_a_draft_of_nothing():
     draft = ModelDrafter(TableModel(cycle), plain).propose([0], 0, rng())
     assert isinstance(draft, Draft)

@@ -200,14 +200,7 @@ breakages = {
         [branches_with_q],
     ),
     "draft drawn without temperature, reported with": (
-        [
-            Breakage(
-                model_drafter,
-                "q = self.sampling.probs(self.model.forward(unseen)[-1])",
-                "logits = self.model.forward(unseen)[-1]; q = self.sampling.probs(logits)",
-            ),
-            Breakage(model_drafter, "draw(q, rng)", "draw(Sampling().probs(logits), rng)"),
-        ],
+        [Breakage(model_drafter, "draw(q, rng)", "draw(Sampling().probs(logits), rng)")],
         [branches_with_q],
     ),
     "target without temperature": (

@@ -34,7 +34,7 @@ class ModelDrafter:
     On average over x they accept Σ min(p, q), p(argmax q) and Σ p q.
 
     Args:
-        model: the draft model; it is this drafter's alone.
+        model: the draft model; it is this drafter's alone, and what it has seen is forgotten.
         sampling: applied to its logits; that of the target, for the textbook rule to accept most.
         rule: which of the three.
 
@@ -48,17 +48,23 @@ class ModelDrafter:
         choice("rule", rule, get_args(AcceptanceRule))
         self.model, self.sampling, self.rule = model, sampling, rule
         self._seen: list[int] = []
+        model.truncate(0)
 
     def propose(self, text: Sequence[int], draft_length: int, rng: np.random.Generator) -> Draft:
-        """Guess at most K tokens; fewer where the draft model's context ends."""
+        """Guess at most K tokens; fewer where the draft model's context ends.
+
+        Raises:
+            ValueError: somebody else ran the draft model.
+        """
         room = self.model.context - len(text) + 1  # the last guess is never fed back
         steps = min(draft_length, room)
         unseen = self._rewind(text) if steps > 0 else []
         tokens: list[int] = []
         rows = []
         for _ in range(steps):
-            q = self.sampling.probs(self.model.forward(unseen)[-1])  # (V,)
+            logits = self.model.forward(unseen)[-1]  # (V,)
             self._seen += unseen
+            q = self.sampling.probs(logits)  # (V,)
             unseen = [int(q.argmax()) if self.rule == "greedy draft" else draw(q, rng)]
             tokens += unseen
             rows.append(q)
@@ -70,6 +76,11 @@ class ModelDrafter:
 
     def _rewind(self, text: Sequence[int]) -> list[int]:
         """Go back to where the text agrees with what the model has seen; return what follows."""
+        if self.model.length != len(self._seen):
+            raise ValueError(
+                f"model must have seen the {len(self._seen)} tokens this drafter gave it, got "
+                f"{self.model.length}; each drafter needs a model of its own"
+            )
         agreed = 0
         for seen, now in zip(self._seen, text[:-1], strict=False):
             if seen != now:
