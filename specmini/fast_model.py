@@ -1,8 +1,8 @@
 """The fastest engine for a GPT on this machine, found by trying.
 
 A decoding step of a small model spends a third of its time outside the matrices, in the calls
-themselves. ``TorchStep`` is the forward pass with as few calls as it takes, compiled to TorchScript
-so that no Python runs between them; ``NumpyStep`` is the same with calls that are cheaper and more.
+themselves. ``TorchStep`` is the forward pass with as few calls as it takes, and no Python between
+them; ``NumpyStep`` is the same with calls that are cheaper and more.
 Which of them wins, and with which kernel for the matrices, depends on the processor, on the size
 of the model and on the number of tokens T. So every candidate is timed once, at T = 1 (decoding)
 and at T = 4 (verification), and the two winners share one cache.
@@ -10,10 +10,8 @@ and at T = 4 (verification), and the two winners share one cache.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import time
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,22 +19,17 @@ from typing import Final
 
 import numpy as np
 import torch
-import torch.nn.functional as F  # noqa: N812, the name everyone knows
-from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from specmini.cached_model import CachedModel, check_length, check_room
-from specmini.gpt import GPT, Block, Config
-from specmini.kernels import Kernel, available_kernels, is_half_exact
-from specmini.numpy_model import NumpyStep, new_cache
+from specmini.gpt import GPT, Config
+from specmini.kernels import available_kernels, is_half_exact
+from specmini.numpy_model import Array, NumpyStep, Step, new_cache
 from specmini.threads import single_thread
 from specmini.torch_model import TorchModel
+from specmini.torch_step import torch_step
 from specmini.verify import check_tokens
 
-__all__ = ["Choice", "FastModel", "fast_model", "step_seconds"]
-
-Array = NDArray[np.float32]
-Step = Callable[[Sequence[int], Array, int], Array]
+__all__ = ["Choice", "FastModel", "Step", "candidates", "fast_model", "step_seconds"]
 
 several: Final = 4  # tokens that stand for all T > 1
 
@@ -63,7 +56,9 @@ class FastModel:
     set the number of threads itself; use it inside ``single_thread``.
 
     Args:
-        model: the weights, which are copied or shared: do not train it on.
+        model: the weights, which are copied or shared: do not train it on. An engine made after a
+            change of the weights has the new ones, unless they were changed behind torch's back:
+            through ``.data``, or in place in inference mode.
         choice: names of ``candidates`` to run; measured if not given.
 
     Attributes:
@@ -122,7 +117,7 @@ def candidates(model: GPT) -> dict[str, Callable[[], Step]]:
     """Makers of the steps that compute a model's function here, by name."""
     makers: dict[str, Callable[[], Step]] = {"NumPy": lambda: NumpyStep(model)}
     for name, kernel in available_kernels(model).items():
-        makers[name] = functools.partial(_torch_step, model, kernel)
+        makers[name] = functools.partial(torch_step, model, kernel)
     return makers
 
 
@@ -145,10 +140,14 @@ def step_seconds(
         clock: gives seconds.
 
     Raises:
-        ValueError: ``past`` and ``new`` exceed the context.
+        ValueError: ``new`` is below 1, ``past`` below 0, or both exceed the context.
     """
     past = config.context // 2 if past is None else past
-    if not (new >= 1 and past >= 0 and past + new <= config.context):
+    if new < 1:
+        raise ValueError(f"new must be at least 1, got {new}")
+    if past < 0:
+        raise ValueError(f"past must be at least 0, got {past}")
+    if past + new > config.context:
         raise ValueError(
             f"past + new must be at most the context of {config.context}, got {past} + {new}"
         )
@@ -163,7 +162,11 @@ def step_seconds(
 
 def _step(model: GPT, name: str) -> Step:
     """A model's step by name, made once as long as the weights stay what they are."""
-    versions = tuple(weight._version for weight in model.parameters())
+    # what was made in inference mode counts no versions
+    versions = tuple(
+        (weight.data_ptr(), -1 if weight.is_inference() else weight._version)
+        for weight in model.parameters()
+    )
     known, steps = _made.get(model, (versions, {}))
     if known != versions or model not in _made:
         steps = {}
@@ -177,7 +180,7 @@ def _step(model: GPT, name: str) -> Step:
 
 
 # packing and compiling take a second; no step holds on to its GPT, so the entry goes with it
-_made: weakref.WeakKeyDictionary[GPT, tuple[tuple[int, ...], dict[str, Step]]] = (
+_made: weakref.WeakKeyDictionary[GPT, tuple[tuple[tuple[int, int], ...], dict[str, Step]]] = (
     weakref.WeakKeyDictionary()
 )
 
@@ -209,80 +212,3 @@ def _measure(model: GPT, rounds: int = 3) -> Choice:
         min(seconds, key=lambda name: seconds[name][place]) for place in (0, 1)
     )
     return Choice(decoding, verification, seconds)
-
-
-class _TorchBlock(nn.Module):
-    """One block for one sequence, its matrices behind a kernel."""
-
-    def __init__(self, block: Block, kernel: Kernel) -> None:
-        super().__init__()
-        self.heads = block.attn.heads
-        self.ln_1, self.ln_2 = block.ln_1, block.ln_2
-        self.c_attn, self.attn_proj, self.c_fc, self.mlp_proj = (
-            kernel(linear.weight.detach(), linear.bias.detach())
-            for linear in (block.attn.c_attn, block.attn.c_proj, block.mlp.c_fc, block.mlp.c_proj)
-        )
-
-    def forward(self, x: Tensor, stored: Tensor, past: int, mask: Tensor | None) -> Tensor:
-        """(T, D) to (T, D); stored is (2, 1, H, past + T, D/H)."""
-        new, width = x.shape[0], x.shape[1]
-        qkv = self.c_attn(self.ln_1(x)).view(1, new, 3, self.heads, -1)  # (1, T, 3, H, D/H)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)  # each (1, H, T, D/H)
-        keys, values = stored.unbind(0)  # each (1, H, past + T, D/H)
-        keys[:, :, past:] = k
-        values[:, :, past:] = v
-        y = F.scaled_dot_product_attention(q, keys, values, mask)  # (1, H, T, D/H)
-        x = x + self.attn_proj(y.transpose(1, 2).reshape(new, width))
-        x = x + self.mlp_proj(F.gelu(self.c_fc(self.ln_2(x)), approximate="tanh"))
-        return x
-
-
-class TorchStep(nn.Module):
-    """The forward pass for one sequence, written for TorchScript.
-
-    Args:
-        model: the weights, which are shared or packed.
-        kernel: multiplies by its matrices.
-    """
-
-    def __init__(self, model: GPT, kernel: Kernel) -> None:
-        super().__init__()
-        self.embeddings = model.wte.weight.detach()  # (V, D)
-        self.positions = model.wpe.weight.detach()  # (C, D)
-        self.blocks = nn.ModuleList(
-            _TorchBlock(block, kernel) for block in model.h if isinstance(block, Block)
-        )
-        self.ln_f = model.ln_f
-        self.head = kernel(self.embeddings, torch.zeros(model.config.vocabulary))
-
-    def forward(self, tokens: Tensor, cache: Tensor, past: int) -> Tensor:
-        """(T,) ids and the (L, 2, 1, H, C, D/H) cache to (T, V)."""
-        end = past + tokens.shape[0]
-        x = F.embedding(tokens, self.embeddings) + self.positions[past:end]  # (T, D)
-        mask: Tensor | None = None
-        if tokens.shape[0] > 1:
-            mask = torch.full([tokens.shape[0], end], -float("inf")).triu_(past + 1)
-        stored = cache[:, :, :, :, :end].unbind(0)  # each (2, 1, H, past + T, D/H)
-        for layer, block in enumerate(self.blocks):
-            x = block(x, stored[layer], past, mask)
-        logits: Tensor = self.head(self.ln_f(x))
-        return logits
-
-
-def _torch_step(model: GPT, kernel: Kernel) -> Step:
-    """A compiled ``TorchStep`` that takes and gives NumPy arrays."""
-    module: Callable[[Tensor, Tensor, int], Tensor] = TorchStep(model, kernel).eval()
-    with warnings.catch_warnings():
-        # deprecated in favor of compilers that need C++ on the reader's machine
-        warnings.simplefilter("ignore")
-        # a torch without TorchScript runs the same module, more slowly
-        with contextlib.suppress(AttributeError, RuntimeError):
-            module = torch.jit.script(module)
-
-    @torch.inference_mode()
-    def step(tokens: Sequence[int], cache: Array, past: int) -> Array:
-        stored = torch.from_numpy(cache).unsqueeze(2)  # (L, 2, 1, H, C, D/H)
-        logits: Array = module(torch.tensor(tokens), stored, past).numpy()  # (T, V)
-        return logits
-
-    return step

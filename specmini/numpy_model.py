@@ -14,7 +14,8 @@ times longer. Wrap what is timed in ``threads.single_thread``.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -26,9 +27,10 @@ from specmini.cached_model import check_length, check_room
 from specmini.gpt import GPT, Block, Config
 from specmini.verify import check_tokens
 
-__all__ = ["NumpyModel", "NumpyStep", "new_cache"]
+__all__ = ["Array", "NumpyModel", "NumpyStep", "Step", "new_cache"]
 
 Array = NDArray[np.float32]
+Step = Callable[[Sequence[int], Array, int], Array]  # from tokens, cache and past to (T, V)
 
 few_rows: Final = 3  # up to here BLAS is faster row by row: it copies the matrix for a product
 
@@ -90,8 +92,15 @@ class _Matrices(NamedTuple):
     out: Array  # (4D + 1, D)
 
 
+class _Scratch(threading.local):
+    """Arrays that are written anew in each step; every thread has its own."""
+
+    def __init__(self) -> None:
+        self.inputs: dict[tuple[int, int], Array] = {}
+
+
 class NumpyStep:
-    """The forward pass itself, for a cache that somebody else keeps.
+    """The forward pass itself, for a cache that somebody else keeps; threads may share it.
 
     Args:
         model: the weights, which are copied.
@@ -103,7 +112,7 @@ class NumpyStep:
         self._positions = _array(_centered(model.wpe.weight))  # (C, D)
         future = np.full((model.config.context,) * 2, -np.inf, np.float32)  # (C, C)
         self._future = np.triu(future, 1)
-        self._inputs: dict[tuple[int, int], Array] = {}
+        self._scratch = _Scratch()
         matrices: list[Tensor] = []
         for block in model.h:
             assert isinstance(block, Block)
@@ -185,11 +194,12 @@ class NumpyStep:
 
     def _input(self, new: int, width: int) -> Array:
         """A (T, width + 1) array with ones in the last column, overwritten by the next caller."""
-        if (new, width) not in self._inputs:
-            if new > few_rows:
-                return np.ones((new, width + 1), np.float32)
-            self._inputs[new, width] = np.ones((new, width + 1), np.float32)
-        return self._inputs[new, width]
+        if new > few_rows:
+            return np.ones((new, width + 1), np.float32)
+        inputs = self._scratch.inputs
+        if (new, width) not in inputs:
+            inputs[new, width] = np.ones((new, width + 1), np.float32)
+        return inputs[new, width]
 
 
 def _times(x: Array, matrix: Array) -> Array:

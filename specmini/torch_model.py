@@ -52,7 +52,7 @@ class TorchModel:
         """See T more tokens: (T, V) logits. Raises ``ValueError`` as ``CachedModel.forward``."""
         check_room(self, tokens)
         check_tokens(np.asarray(tokens), self.vocabulary)
-        ids = torch.tensor([list(tokens)], device=self._device)  # (1, T)
+        ids = torch.tensor([list(tokens)], dtype=torch.int64, device=self._device)  # (1, T)
         logits = self._model(ids, self._cache)[0]  # (T, V)
         # NumPy has no bfloat16
         array: NDArray[np.float32] = logits.float().cpu().numpy()  # (T, V)

@@ -10,16 +10,40 @@ def table_model():
     return TableModel(random_table(7, 2, np.random.default_rng(1)), context=12)
 
 
-def torch_model():
+def gpt():
     torch = pytest.importorskip("torch")
     from specmini.gpt import GPT, Config
-    from specmini.torch_model import TorchModel
 
     config = Config(vocabulary=7, context=12, layers=2, width=8, heads=2)
-    return TorchModel(GPT(config, torch.Generator().manual_seed(1)).double())
+    return GPT(config, torch.Generator().manual_seed(1))
 
 
-@pytest.fixture(params=[table_model, torch_model], ids=lambda make: make.__name__)
+def torch_model():
+    model = gpt().double()
+    from specmini.torch_model import TorchModel
+
+    return TorchModel(model)
+
+
+def numpy_model():
+    model = gpt()
+    from specmini.numpy_model import NumpyModel
+
+    return NumpyModel(model)
+
+
+def fast_model():
+    model = gpt()
+    from specmini.fast_model import Choice, FastModel
+
+    # which of them is the fastest varies; that all agree is tested elsewhere
+    return FastModel(model, Choice("NumPy", "torch", {}))
+
+
+makers = [table_model, torch_model, numpy_model, fast_model]
+
+
+@pytest.fixture(params=makers, ids=lambda make: make.__name__)
 def model(request):
     return request.param()
 
@@ -36,6 +60,14 @@ def test_logits_are_the_same_however_the_text_is_cut(model):
         cut = [model.forward(text[model.length :][:piece]) for piece in pieces]
         np.testing.assert_allclose(np.concatenate(cut), whole, **close)
         assert model.length == 12
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.int16, np.uint8])
+def test_arrays_of_any_integers_are_tokens(model, kind):
+    expected = model.forward(text)
+    model.truncate(0)
+    found = [model.forward(np.array(part, dtype=kind)) for part in (text[:11], text[11:])]
+    np.testing.assert_allclose(np.concatenate(found), expected, **close)
 
 
 @pytest.mark.parametrize("keep", [0, 1, 5, 8])

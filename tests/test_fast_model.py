@@ -2,7 +2,9 @@
 
 import copy
 import gc
+import sys
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import torch
 from specmini import fast_model
 from specmini.fast_model import Choice, FastModel, candidates
 from specmini.gpt import GPT, Config
+from specmini.threads import single_thread
 from specmini.torch_model import TorchModel
 
 config = Config(vocabulary=50, context=24, layers=2, width=32, heads=4)
@@ -91,6 +94,46 @@ def test_weights_that_changed_are_seen_by_the_next_engine():
     assert np.abs(after - before).max() > 0.1
 
 
+def test_weights_that_were_replaced_are_seen_by_the_next_engine():
+    changing, other = make_gpt(), make_gpt()
+    choice = Choice("NumPy", "torch", {})
+    FastModel(changing, choice)
+    changing.load_state_dict(other.state_dict(), assign=True)
+    after = FastModel(changing, choice).forward(tokens)
+    np.testing.assert_array_equal(after, FastModel(other, choice).forward(tokens))
+
+
+def test_weights_made_in_inference_mode_run_too():
+    with torch.inference_mode():
+        made = make_gpt()
+        inside = FastModel(made, Choice("NumPy", "torch", {})).forward(tokens)
+    outside = FastModel(made, Choice("torch", "NumPy", {})).forward(tokens)
+    np.testing.assert_allclose(inside, outside, rtol=0, atol=1e-4)
+
+
+def test_engines_of_one_gpt_run_in_two_threads():
+    """They share the step, so nothing that a step writes may be shared."""
+
+    def logits(text):
+        model = FastModel(gpt, Choice("NumPy", "NumPy", {}))
+        for _ in range(20):
+            model.truncate(0)
+            found = [model.forward([token]) for token in text]
+        return np.concatenate(found)  # (24, 50)
+
+    texts = [tokens, tokens[::-1]]
+    alone = [logits(text) for text in texts]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with single_thread(), ThreadPoolExecutor(2) as threads:
+            together = list(threads.map(logits, texts))
+    finally:
+        sys.setswitchinterval(before)
+    for one, other in zip(together, alone, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
+
+
 def test_the_engine_does_not_keep_the_module_alive():
     kept = make_gpt()
     FastModel(kept, Choice("NumPy", "torch", {}))
@@ -105,10 +148,17 @@ def test_an_unknown_step_is_refused():
         FastModel(gpt, Choice("NumPy", "gpu", {}))
 
 
-@pytest.mark.parametrize(("new", "past"), [(0, 0), (1, 24), (4, -1)])
-def test_timing_needs_room(new, past):
+@pytest.mark.parametrize(
+    ("new", "past", "message"),
+    [
+        (0, 0, "new must be at least 1, got 0"),
+        (1, 24, r"context of 24, got 24 \+ 1"),
+        (4, -1, "past must be at least 0, got -1"),
+    ],
+)
+def test_timing_needs_room(new, past, message):
     step = candidates(gpt)["NumPy"]()
-    with pytest.raises(ValueError, match=f"context of 24, got {past} \\+ {new}"):
+    with pytest.raises(ValueError, match=message):
         fast_model.step_seconds(step, config, new, past)
 
 

@@ -1,0 +1,99 @@
+"""A GPT forward pass in torch with as few calls as it takes, compiled to TorchScript.
+
+No Python runs between the calls of a compiled step. The cache is a NumPy array, so that it can be
+shared with ``NumpyStep``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F  # noqa: N812, the name everyone knows
+from torch import Tensor, nn
+
+from specmini.gpt import GPT, Block
+from specmini.kernels import Kernel
+from specmini.numpy_model import Array, Step
+
+__all__ = ["TorchStep", "torch_step"]
+
+
+class _TorchBlock(nn.Module):
+    """One block for one sequence, its matrices behind a kernel."""
+
+    def __init__(self, block: Block, kernel: Kernel) -> None:
+        super().__init__()
+        self.heads = block.attn.heads
+        self.ln_1, self.ln_2 = block.ln_1, block.ln_2
+        self.c_attn, self.attn_proj, self.c_fc, self.mlp_proj = (
+            kernel(linear.weight.detach(), linear.bias.detach())
+            for linear in (block.attn.c_attn, block.attn.c_proj, block.mlp.c_fc, block.mlp.c_proj)
+        )
+
+    def forward(self, x: Tensor, stored: Tensor, past: int, mask: Tensor | None) -> Tensor:
+        """(T, D) to (T, D); stored is (2, 1, H, past + T, D/H)."""
+        new, width = x.shape[0], x.shape[1]
+        qkv = self.c_attn(self.ln_1(x)).view(1, new, 3, self.heads, -1)  # (1, T, 3, H, D/H)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)  # each (1, H, T, D/H)
+        keys, values = stored.unbind(0)  # each (1, H, past + T, D/H)
+        keys[:, :, past:] = k
+        values[:, :, past:] = v
+        y = F.scaled_dot_product_attention(q, keys, values, mask)  # (1, H, T, D/H)
+        x = x + self.attn_proj(y.transpose(1, 2).reshape(new, width))
+        x = x + self.mlp_proj(F.gelu(self.c_fc(self.ln_2(x)), approximate="tanh"))
+        return x
+
+
+class TorchStep(nn.Module):
+    """The forward pass for one sequence, written for TorchScript.
+
+    Args:
+        model: the weights, which are shared or packed.
+        kernel: multiplies by its matrices.
+    """
+
+    def __init__(self, model: GPT, kernel: Kernel) -> None:
+        super().__init__()
+        self.embeddings = model.wte.weight.detach()  # (V, D)
+        self.positions = model.wpe.weight.detach()  # (C, D)
+        self.blocks = nn.ModuleList(
+            _TorchBlock(block, kernel) for block in model.h if isinstance(block, Block)
+        )
+        self.ln_f = model.ln_f
+        self.head = kernel(self.embeddings, torch.zeros(model.config.vocabulary))
+
+    def forward(self, tokens: Tensor, cache: Tensor, past: int) -> Tensor:
+        """(T,) ids and the (L, 2, 1, H, C, D/H) cache to (T, V)."""
+        end = past + tokens.shape[0]
+        x = F.embedding(tokens, self.embeddings) + self.positions[past:end]  # (T, D)
+        mask: Tensor | None = None
+        if tokens.shape[0] > 1:
+            mask = torch.full([tokens.shape[0], end], -float("inf")).triu_(past + 1)
+        stored = cache[:, :, :, :, :end].unbind(0)  # each (2, 1, H, past + T, D/H)
+        for layer, block in enumerate(self.blocks):
+            x = block(x, stored[layer], past, mask)
+        logits: Tensor = self.head(self.ln_f(x))
+        return logits
+
+
+def torch_step(model: GPT, kernel: Kernel) -> Step:
+    """A compiled ``TorchStep`` that takes and gives NumPy arrays."""
+    module: Callable[[Tensor, Tensor, int], Tensor] = TorchStep(model, kernel).eval()
+    with warnings.catch_warnings():
+        # deprecated in favor of compilers that need C++ on the reader's machine
+        warnings.simplefilter("ignore")
+        # a torch without TorchScript runs the same module, more slowly
+        with contextlib.suppress(AttributeError, RuntimeError):
+            module = torch.jit.script(module)
+
+    @torch.inference_mode()
+    def step(tokens: Sequence[int], cache: Array, past: int) -> Array:
+        stored = torch.from_numpy(cache).unsqueeze(2)  # (L, 2, 1, H, C, D/H)
+        ids = torch.tensor(tokens, dtype=torch.int64)  # (T,)
+        logits: Array = module(ids, stored, past).numpy()  # (T, V)
+        return logits
+
+    return step
