@@ -2,7 +2,7 @@
 
 import copy
 import gc
-import sys
+import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from specmini import fast_model
+from specmini import fast_model, numpy_model
 from specmini.fast_model import Choice, FastModel, candidates
 from specmini.gpt import GPT, Config
-from specmini.threads import single_thread
 from specmini.torch_model import TorchModel
 
 config = Config(vocabulary=50, context=24, layers=2, width=32, heads=4)
@@ -111,27 +110,26 @@ def test_weights_made_in_inference_mode_run_too():
     np.testing.assert_allclose(inside, outside, rtol=0, atol=1e-4)
 
 
-def test_engines_of_one_gpt_run_in_two_threads():
-    """They share the step, so nothing that a step writes may be shared."""
+def test_engines_of_one_gpt_may_run_in_two_threads(monkeypatch):
+    """They share the step: before each product of one, the other runs a whole step."""
+    choice = Choice("NumPy", "NumPy", {})
+    first, second = FastModel(gpt, choice), FastModel(gpt, choice)
+    alone = first.forward(tokens[:1])
+    first.truncate(0)
+    times = numpy_model._times
 
-    def logits(text):
-        model = FastModel(gpt, Choice("NumPy", "NumPy", {}))
-        for _ in range(20):
-            model.truncate(0)
-            found = [model.forward([token]) for token in text]
-        return np.concatenate(found)  # (24, 50)
+    def meanwhile():
+        second.truncate(0)
+        second.forward(tokens[1:2])
 
-    texts = [tokens, tokens[::-1]]
-    alone = [logits(text) for text in texts]
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        with single_thread(), ThreadPoolExecutor(2) as threads:
-            together = list(threads.map(logits, texts))
-    finally:
-        sys.setswitchinterval(before)
-    for one, other in zip(together, alone, strict=True):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
+    def interrupted(x, matrix):
+        if threading.current_thread() is threading.main_thread():
+            thread.submit(meanwhile).result()
+        return times(x, matrix)
+
+    monkeypatch.setattr(numpy_model, "_times", interrupted)
+    with ThreadPoolExecutor(1) as thread:
+        np.testing.assert_array_equal(first.forward(tokens[:1]), alone)
 
 
 def test_the_engine_does_not_keep_the_module_alive():
