@@ -3,8 +3,9 @@
 A statistical test of a sampler can be unlucky, and it cannot say how wrong a wrong rule is. On a
 tiny model both are avoidable. The drafts of K tokens are few, and their chances are known. The
 random numbers a rule asks for are replaced by a grid: in place of each uniform number stand the
-midpoints of n equal cells. If every threshold that the rule compares with is a multiple of 1/n,
-as it is for tables in tenths, the average over the grid is the exact distribution of its output.
+midpoints of n equal cells. If every threshold that the rule compares with is a multiple of 1/n, the
+average over the grid is the exact distribution of its output. The thresholds are p/q and running
+sums of p and of the scaled residual; that the tables themselves are multiples of 1/n is not enough.
 The rule itself runs as it is, whatever is inside it.
 """
 
@@ -70,8 +71,8 @@ def audit(
         target_table: (V, V); row a is the target's distribution after token a.
         draft_table: (V, V), the same for the draft.
         draft_length: K.
-        cells: grid cells for each random number. The result is exact if 1/cells divides every
-            threshold, and otherwise off by at most (K + 1) V / cells.
+        cells: grid cells for each random number. The result is exact if every threshold is a
+            multiple of 1/cells, and otherwise off by at most (K + 1) V / cells.
 
     Raises:
         ValueError: the tables do not fit, or the rule asks for more than K + 1 random numbers or
