@@ -1,8 +1,9 @@
 """The fastest engine for a GPT on this machine, found by trying.
 
-A decoding step of a small model spends a third of its time outside the matrices, in the calls
-themselves. ``TorchStep`` is the forward pass with as few calls as it takes, and no Python between
-them; ``NumpyStep`` is the same with calls that are cheaper and more.
+A decoding step of a small model spends much of its time outside the matrices, in the calls
+themselves: about a third on the machine this was written on. ``TorchStep`` is the forward pass
+with as few calls as it takes, and no Python between them; ``NumpyStep`` is the same with calls
+that are cheaper and more.
 Which of them wins, and with which kernel for the matrices, depends on the processor, on the size
 of the model and on the number of tokens T. So every candidate is timed once, at T = 1 (decoding)
 and at T = 4 (verification), and the two winners share one cache.

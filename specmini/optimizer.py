@@ -1,11 +1,13 @@
 """Muon for the matrices inside blocks, Adam for everything else, in one small object.
 
 Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/) replaces a matrix's averaged
-gradient by the nearest matrix whose singular values are all about 1. On this problem it needs
-about a third fewer tokens than AdamW for the same loss. Adam: Kingma and Ba 2015, arXiv:1412.6980.
+gradient by the nearest matrix whose singular values are all about 1. In trial runs on this problem,
+on the machine this was written on, it needed fewer tokens than AdamW for the same loss. Adam:
+Kingma and Ba 2015, arXiv:1412.6980.
 
-``torch.optim.Muon`` exists, but orthogonalises in bfloat16. On a processor without bfloat16
-instructions one such step took 40 seconds, twenty times the rest of the step; here it is float32.
+``torch.optim.Muon`` exists, but orthogonalises in bfloat16. On the machine this was written on,
+which has no bfloat16 instructions, that took far longer than the rest of the step; here it is
+float32.
 The state is a flat table of tensors, so that it can be stored beside the weights without pickle.
 """
 
