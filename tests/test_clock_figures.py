@@ -55,33 +55,6 @@ def test_best_draft_length_refuses_what_it_cannot_draw():
         clock.best_draft_length({"code": sweep(12.0, 12.0)[::-1]})
 
 
-def test_ratio_strips_draw_every_ratio_and_its_median():
-    figure = clock.ratio_strips({"near": [1.02, 0.98, 1.0], "far": [0.5, 1.5]})
-    [axes] = figure.drawing.axes
-    drawn = [list(one.get_xdata()) for one in axes.lines]
-    assert drawn[1:] == [[0.98, 1.0, 1.02], [1.0, 1.0], [0.5, 1.5], [1.0, 1.0]]
-    assert "within 2% of the best prediction" in figure.claim
-    assert "within 50% of the worst" in figure.claim
-    assert "near: 3 from 0.98 to 1.02, median 1.00" in figure.description
-
-
-def test_ratio_strips_of_one_row_claim_no_worst():
-    assert "worst" not in clock.ratio_strips({"only": [0.9]}).claim
-
-
-@pytest.mark.parametrize(
-    ("ratios", "message"),
-    [
-        ({}, "ratios must hold at least one row, got none"),
-        ({"a": []}, "ratios must not be empty, got none for 'a'"),
-        ({"a": [0.0]}, r"ratios\['a'\] must be a finite number in \(0, inf\)"),
-    ],
-)
-def test_ratio_strips_refuse(ratios, message):
-    with pytest.raises(ValueError, match=message):
-        clock.ratio_strips(ratios)
-
-
 def test_tellings_draw_the_clock_first_and_count_what_exceeds_it():
     figure = clock.tellings(1.2, {"drafted": 3.0, "about the same": 1.21, "modest": 0.9})
     [axes] = figure.drawing.axes

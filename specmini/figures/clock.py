@@ -1,4 +1,4 @@
-"""Figures of the chapter on formula and clock: the best K, predictions held against measurements.
+"""Figures of the chapter on formula and clock: the best K, one run told in several ways.
 
 As in ``lab``, titles are worked out from the data, which differ from machine to machine.
 """
@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from textwrap import fill
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from specmini import checks
 from specmini.cell import Cell
@@ -71,50 +70,6 @@ def best_draft_length(cells: Mapping[str, Sequence[Cell]]) -> ThemedFigure:
         claim,
         f"Speedup against draft length. {'. '.join(parts)}. Best K predicted with v: {with_v}.",
         figure,
-    )
-
-
-def ratio_strips(ratios: Mapping[str, ArrayLike]) -> ThemedFigure:
-    """Measured over predicted, one row of dots a source, with the median of each.
-
-    Args:
-        ratios: by label, any number in (0, inf) each, at least one.
-
-    Raises:
-        ValueError: nothing to show, or a ratio out of range.
-    """
-    if not ratios:
-        raise ValueError("ratios must hold at least one row, got none")
-    rows = {}
-    for label, values in ratios.items():
-        rows[label] = np.sort(np.ravel(checks.positive(f"ratios[{label!r}]", values)))
-        if not rows[label].size:
-            raise ValueError(f"ratios must not be empty, got none for {label!r}")
-    off = {label: float(np.median(np.abs(values - 1))) for label, values in rows.items()}
-    best, worst = min(off, key=off.__getitem__), max(off, key=off.__getitem__)
-    claim = (
-        f"Half of the measurements lie within {off[best]:.0%} of the best prediction"
-        + (f" here, and within {off[worst]:.0%} of the worst" if best != worst else "")
-    )  # fmt: skip
-    parts = []
-    with canvas(claim, height=110 + 46 * len(rows)) as (figure, [axes]):
-        axes.axvline(1, color=COLOR["ink"], linewidth=1.2)
-        for place, (label, values) in enumerate(rows.items()):
-            middle = float(np.median(values))
-            axes.plot(values, np.full(values.size, place), "o", color=COLOR["target"],
-                      markersize=5.5, markerfacecolor="none")  # fmt: skip
-            axes.plot([middle] * 2, [place - 0.32, place + 0.32], color=COLOR["accepted"],
-                      linewidth=2.6)  # fmt: skip
-            parts.append(
-                f"{label}: {values.size} from {values[0]:.2f} to {values[-1]:.2f}, "
-                f"median {middle:.2f}"
-            )
-        axes.set_yticks(range(len(rows)), [fill(label, 22) for label in rows], fontsize=9.5)
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.grid(visible=False, axis="y")
-        axes.set_xlabel("measured ÷ predicted (bar: median)")
-    return ThemedFigure(
-        "ratio-strips", claim, f"Measured over predicted. {'. '.join(parts)}.", figure
     )
 
 
