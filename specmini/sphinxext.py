@@ -23,7 +23,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from specmini import __version__, formulas, notebooks, palette
+from specmini import __version__, formulas, icons, notebooks, palette
 from specmini.figures.style import themed_svg
 from specmini.widgets import assemble
 from specmini.widgets.page import MIME as WIDGET_MIME
@@ -43,7 +43,7 @@ UNUSED_ASSETS = (
 UNUSED_TAGS = re.compile(
     r'\s*<script[^>]*src="[^"]*scripts/fontawesome\.js[^"]*"></script>'
     r'|\s*<link rel="preload" as="script" href="[^"]*scripts/fontawesome\.js[^"]*"\s*/?>'
-    r'|\s*<link rel="preload" as="font"[^>]*fa-(?:brands|regular)[^>]*>'
+    r'|\s*<link rel="preload" as="font"[^>]*fa-(?:brands|regular|solid)[^>]*>'
 )
 
 
@@ -189,6 +189,7 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
             mended = mended.replace(found, better)
         if mended != text:
             page.write_text(mended, encoding="utf-8")
+    icons.cut_icons(site)
     for pattern in UNUSED_ASSETS:
         for unused in (site / "_static").glob(pattern):
             unused.unlink()
