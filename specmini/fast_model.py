@@ -14,23 +14,22 @@ from __future__ import annotations
 import functools
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
 import torch
 
-from specmini.cached_model import CachedModel, check_length, check_room
+from specmini.cached_model import CachedModel
 from specmini.gpt import GPT, Config
 from specmini.kernels import available_kernels, is_half_exact
-from specmini.numpy_model import Array, NumpyStep, Step, new_cache
+from specmini.numpy_model import NumpyStep
+from specmini.step_model import Step, StepModel, new_cache
 from specmini.threads import single_thread
 from specmini.torch_model import TorchModel
 from specmini.torch_step import torch_step
-from specmini.verify import check_tokens
 
-__all__ = ["Choice", "FastModel", "Step", "candidates", "fast_model", "step_seconds"]
+__all__ = ["Choice", "FastModel", "candidates", "fast_model", "step_seconds"]
 
 several: Final = 4  # tokens that stand for all T > 1
 
@@ -50,7 +49,7 @@ class Choice:
     seconds: dict[str, tuple[float, float]]
 
 
-class FastModel:
+class FastModel(StepModel):
     """A ``CachedModel`` in float32 on the CPU, for one sequence.
 
     Which candidates win is measured once a process for each shape, on one thread. A step does not
@@ -71,40 +70,9 @@ class FastModel:
 
     def __init__(self, model: GPT, choice: Choice | None = None) -> None:
         self.choice = choice or _measured_choice(model)
-        self._decode = _step(model, self.choice.decoding)
-        self._verify = _step(model, self.choice.verification)
-        self._config = model.config
-        self._cache = new_cache(model.config)
-        self._length = 0
-
-    @property
-    def vocabulary(self) -> int:
-        """Number of token ids V."""
-        return self._config.vocabulary
-
-    @property
-    def context(self) -> int:
-        """Most tokens it can have seen."""
-        return self._config.context
-
-    @property
-    def length(self) -> int:
-        """Tokens it has seen."""
-        return self._length
-
-    def forward(self, tokens: Sequence[int]) -> Array:
-        """See T more tokens: (T, V) logits. Raises ``ValueError`` as ``CachedModel.forward``."""
-        check_room(self, tokens)
-        check_tokens(np.asarray(tokens), self.vocabulary)
-        step = self._decode if len(tokens) == 1 else self._verify
-        logits = step(tokens, self._cache, self._length)  # (T, V)
-        self._length += len(tokens)
-        return logits
-
-    def truncate(self, length: int) -> None:
-        """Forget all but the first ``length`` tokens."""
-        check_length(self, length)
-        self._length = length
+        decode = _step(model, self.choice.decoding)
+        verify = _step(model, self.choice.verification)
+        super().__init__(model.config, decode, verify)
 
 
 def fast_model(model: GPT) -> CachedModel:

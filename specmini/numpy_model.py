@@ -15,33 +15,22 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from specmini.cached_model import check_length, check_room
-from specmini.gpt import GPT, Block, Config
-from specmini.verify import check_tokens
+from specmini.gpt import GPT, Block
+from specmini.step_model import Array, StepModel
 
-__all__ = ["Array", "NumpyModel", "NumpyStep", "Step", "new_cache"]
-
-Array = NDArray[np.float32]
-Step = Callable[[Sequence[int], Array, int], Array]  # from tokens, cache and past to (T, V)
+__all__ = ["NumpyModel", "NumpyStep"]
 
 few_rows: Final = 3  # up to here BLAS is faster row by row: it copies the matrix for a product
 
 
-def new_cache(config: Config) -> Array:
-    """Room for the keys and values of one sequence: (L, 2, H, C, D/H)."""
-    head = config.width // config.heads
-    return np.zeros((config.layers, 2, config.heads, config.context, head), dtype=np.float32)
-
-
-class NumpyModel:
+class NumpyModel(StepModel):
     """A ``CachedModel`` in float32 NumPy, for one sequence on the CPU.
 
     Args:
@@ -49,38 +38,8 @@ class NumpyModel:
     """
 
     def __init__(self, model: GPT) -> None:
-        self._config = model.config
-        self._step = NumpyStep(model)
-        self._cache = new_cache(model.config)
-        self._length = 0
-
-    @property
-    def vocabulary(self) -> int:
-        """Number of token ids V."""
-        return self._config.vocabulary
-
-    @property
-    def context(self) -> int:
-        """Most tokens it can have seen."""
-        return self._config.context
-
-    @property
-    def length(self) -> int:
-        """Tokens it has seen."""
-        return self._length
-
-    def forward(self, tokens: Sequence[int]) -> Array:
-        """See T more tokens: (T, V) logits. Raises ``ValueError`` as ``CachedModel.forward``."""
-        check_room(self, tokens)
-        check_tokens(np.asarray(tokens), self.vocabulary)
-        logits = self._step(tokens, self._cache, self._length)  # (T, V)
-        self._length += len(tokens)
-        return logits
-
-    def truncate(self, length: int) -> None:
-        """Forget all but the first ``length`` tokens."""
-        check_length(self, length)
-        self._length = length
+        step = NumpyStep(model)
+        super().__init__(model.config, step, step)
 
 
 class _Matrices(NamedTuple):
@@ -134,7 +93,7 @@ class NumpyStep:
 
         Args:
             tokens: T ids in the vocabulary, with room for them in the cache.
-            cache: (L, 2, H, C, D/H), as ``new_cache`` makes it.
+            cache: (L, 2, H, C, D/H), as ``step_model.new_cache`` makes it.
             past: number of positions stored before.
 
         Returns:

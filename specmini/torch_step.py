@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from specmini.gpt import GPT, Block
 from specmini.kernels import Kernel
-from specmini.numpy_model import Array, Step
+from specmini.step_model import Array, Step
 
 __all__ = ["TorchStep", "torch_step"]
 

@@ -17,9 +17,10 @@ import numpy as np
 import torch
 
 from specmini import sampling
-from specmini.fast_model import FastModel, Step, candidates, step_seconds
+from specmini.fast_model import FastModel, candidates, step_seconds
 from specmini.gpt import GPT, Config
 from specmini.pair import load_pair
+from specmini.step_model import Step
 from specmini.threads import single_thread
 from specmini.torch_model import TorchModel
 

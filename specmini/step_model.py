@@ -1,0 +1,73 @@
+"""A ``CachedModel`` out of forward passes that somebody else wrote.
+
+A *step* computes logits for new tokens, given a cache and how much of it is filled. What is left to
+do is the same for every step: to keep the cache, count its length and refuse what does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specmini.cached_model import check_length, check_room
+from specmini.gpt import Config
+from specmini.verify import check_tokens
+
+__all__ = ["Array", "Step", "StepModel", "new_cache"]
+
+Array = NDArray[np.float32]
+Step = Callable[[Sequence[int], Array, int], Array]  # from tokens, cache and past to (T, V)
+
+
+def new_cache(config: Config) -> Array:
+    """Room for the keys and values of one sequence: (L, 2, H, C, D/H)."""
+    head = config.width // config.heads
+    return np.zeros((config.layers, 2, config.heads, config.context, head), dtype=np.float32)
+
+
+class StepModel:
+    """A ``CachedModel`` in float32 on the CPU, for one sequence.
+
+    Args:
+        config: shape of the model that the steps compute.
+        decode: the step for one token.
+        verify: the step for several; both fill the same cache.
+    """
+
+    def __init__(self, config: Config, decode: Step, verify: Step) -> None:
+        self._config = config
+        self._decode = decode
+        self._verify = verify
+        self._cache = new_cache(config)
+        self._length = 0
+
+    @property
+    def vocabulary(self) -> int:
+        """Number of token ids V."""
+        return self._config.vocabulary
+
+    @property
+    def context(self) -> int:
+        """Most tokens it can have seen."""
+        return self._config.context
+
+    @property
+    def length(self) -> int:
+        """Tokens it has seen."""
+        return self._length
+
+    def forward(self, tokens: Sequence[int]) -> Array:
+        """See T more tokens: (T, V) logits. Raises ``ValueError`` as ``CachedModel.forward``."""
+        check_room(self, tokens)
+        check_tokens(np.asarray(tokens), self.vocabulary)
+        step = self._decode if len(tokens) == 1 else self._verify
+        logits = step(tokens, self._cache, self._length)  # (T, V)
+        self._length += len(tokens)
+        return logits
+
+    def truncate(self, length: int) -> None:
+        """Forget all but the first ``length`` tokens."""
+        check_length(self, length)
+        self._length = length
