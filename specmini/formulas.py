@@ -206,6 +206,19 @@ def characters(page: str) -> set[str]:
     return drawn
 
 
+# A page is shown when the font of its formulas is there, so that nothing moves under a reader's
+# eyes. It waits no longer than the three seconds for which browsers hide text whose font is late.
+# A page opened as a file gets the font from its style sheet: browsers refuse it to scripts there.
+_FIRST_PAINT = """<script>if (location.protocol !== "file:") {
+  const root = document.documentElement.style;
+  const show = () => { root.visibility = ""; };
+  root.visibility = "hidden";
+  new FontFace("Book Math", 'url("{url}")').load()
+    .then((font) => document.fonts.add(font)).catch(() => {}).finally(show);
+  setTimeout(show, 3000);
+}</script>"""
+
+
 def font(text: set[str]) -> bytes:
     """Return STIX Two Math as WOFF with the glyphs for ``text``, in every size they come in."""
     source = distribution("ziamath").locate_file("ziamath/fonts/STIXTwoMath-Regular.ttf")
@@ -227,16 +240,8 @@ def _link_style_sheet(
     shown = [*app.env.titles.values(), *([] if doctree is None else [doctree])]
     if any(isinstance(n, nodes.math | nodes.math_block) for part in shown for n in part.findall()):
         app.add_css_file(STYLE_SHEET)
-        # Asked for early, the font is there when the text is first drawn: nothing moves later.
         url = context["pathto"](f"_static/{FONT}", resource=True)
-        link = f'<link rel="preload" as="font" type="font/woff" href="{url}" crossorigin>'
-        # A page opened as a file loads the font from its style sheet only: browsers refuse to
-        # preload fonts there, and complain.
-        preload = (
-            '<script>if (location.protocol !== "file:") '
-            f"document.head.insertAdjacentHTML('beforeend', '{link}');</script>"
-        )
-        context["metatags"] = context.get("metatags", "") + preload
+        context["metatags"] = context.get("metatags", "") + _FIRST_PAINT.replace("{url}", url)
 
 
 def _write_style_sheet(app: Sphinx, exception: Exception | None) -> None:
