@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from playwright.sync_api import Locator, Page
 
@@ -80,7 +80,7 @@ class Widget:
 
     def set(self, **values: object) -> None:
         """Give an explorer new settings, through the address as a link would."""
-        query = "&".join(f"{name}={value}" for name, value in values.items())
+        query = "&".join(f"{name}={quote(str(value))}" for name, value in values.items())
         anchor = self.box.locator("a.sm-link").get_attribute("href").split("?")[0]
         self.tab.evaluate("(hash) => { location.hash = hash; }", f"{anchor[1:]}?{query}")
         self.tab.wait_for_function("(hash) => location.hash === hash", arg=f"{anchor}?{query}")
