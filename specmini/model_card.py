@@ -83,6 +83,9 @@ def model_card(
     return "\n".join(lines) + "\n"
 
 
+_aims = {"overlap": " for the largest overlap with it"}
+
+
 def _history(record: Record) -> str:
     """What a model learned from, stage by stage; those that took no step are left out."""
     stages = [stage for stage in record.get("stages", []) if stage["from_step"] < record["step"]]
@@ -94,7 +97,7 @@ def _history(record: Record) -> str:
             "."
             if stage["teacher"] is None
             else f", distilled from {stage['teacher']} (hash of its weights "
-            f"{stage['teacher_sha256']})."
+            f"{stage['teacher_sha256']}){_aims.get(stage.get('objective'), '')}."
         )
         for stage in stages
     )

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import torch
@@ -31,6 +31,8 @@ from specmini.optimizer import Optimizer
 from specmini.streams import Streams, draw_windows, even_windows
 
 __all__ = ["Progress", "Run", "Settings", "resume"]
+
+Objective = Literal["likelihood", "overlap"]
 
 state_file: Final = "state.safetensors"
 log_file: Final = "log.jsonl"
@@ -51,9 +53,12 @@ class Settings:
         decay_from: step at which the rates start to fall; None while the run is stable.
         decay_steps: steps over which they fall to zero.
         seed: of the initial weights and of the windows.
+        objective: what a student shall have with its teacher: a high likelihood of its tokens, or
+            a large overlap Σ min(p, q), which is the acceptance rate itself (the total variation
+            distance of Zhou et al. 2024, arXiv:2310.08461).
 
     Raises:
-        ValueError: a number is out of its range.
+        ValueError: a number is out of its range, or an unknown objective.
     """
 
     batch: int = 16
@@ -65,8 +70,10 @@ class Settings:
     decay_from: int | None = None
     decay_steps: int = 1
     seed: int = 0
+    objective: Objective = "likelihood"
 
     def __post_init__(self) -> None:
+        choice("objective", self.objective, get_args(Objective))
         for name in ("batch", "length", "warm_up", "decay_steps"):
             if (value := getattr(self, name)) < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
@@ -157,7 +164,7 @@ class Run:
         self.settings, self.teacher = settings, teacher
         self.optimizer = Optimizer(model, settings.matrix_rate, settings.other_rate)
         self.step, self.tokens, self.seconds, self.cpu_seconds = 0, 0, 0.0, 0.0
-        self.stages = [_stage(0, streams, teacher, teacher_name)]
+        self.stages = [_stage(0, streams, teacher, teacher_name, settings.objective)]
         window = settings.length + 1
         self._judges = (
             even_windows(streams.prose_held_out, window, judged_windows),
@@ -175,11 +182,14 @@ class Run:
             judge_every: steps between measurements on held-out text; there is one at the end too.
 
         Raises:
-            ValueError: the run has a teacher that ``resume`` was not given.
+            ValueError: the run has a teacher that ``resume`` was not given, or wants an overlap
+                and never had one.
         """
         name = self.stages[-1]["teacher"]
         if self.teacher is None and name is not None:
             raise ValueError(f"teacher must be {name} to go on with {self.folder}, got None")
+        if self.teacher is None and self.settings.objective == "overlap":
+            raise ValueError("objective must be 'likelihood' without a teacher, got 'overlap'")
         _forget_log_after(self.folder / log_file, self.step)
         losses: list[float] = []
         for left in reversed(range(steps)):
@@ -230,7 +240,11 @@ class Run:
         else:
             with torch.no_grad():
                 p = self.teacher(rows[:, :-1]).flatten(0, 1).softmax(-1)  # (B T, V)
-            loss = F.cross_entropy(logits, p)
+            if settings.objective == "overlap":
+                q = logits.softmax(-1)  # (B T, V)
+                loss = 1 - torch.minimum(p, q).sum(-1).mean()
+            else:
+                loss = F.cross_entropy(logits, p)
         torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step(settings.rate(self.step))
@@ -284,7 +298,8 @@ def resume(
     state, record = checkpoints.read(path)
     # runs from before stages were stored do not know their teacher
     stages: list[dict[str, Any]] = record.get("stages", [])
-    stage = _stage(record["step"], streams, teacher, teacher_name)
+    settings = change(Settings(**record["settings"]), record["step"])
+    stage = _stage(record["step"], streams, teacher, teacher_name, settings.objective)
     teacher_before = stages[-1]["teacher_sha256"] if stages else None
     for name, then, now in (
         ("tokenizer", record["tokenizer_sha256"], streams.tokenizer.sha256),
@@ -296,7 +311,6 @@ def resume(
             raise ValueError(f"{path} was trained with the {name} {then}, got {now}")
     if teacher is None and teacher_before is not None and "teacher" not in replaced:
         stage |= {name: stages[-1][name] for name in ("teacher", "teacher_sha256")}
-    settings = change(Settings(**record["settings"]), record["step"])
     model = GPT(checkpoints.stored_config(path, record))
     weights = {n.removeprefix("model."): w for n, w in state.items() if n.startswith("model.")}
     checkpoints.check_weights(str(path), model, weights)
@@ -315,19 +329,25 @@ def resume(
     return run
 
 
-def _stage(step: int, streams: Streams, teacher: GPT | None, name: str) -> dict[str, Any]:
-    """What a run learns from, from a step on."""
+def _stage(
+    step: int, streams: Streams, teacher: GPT | None, name: str, objective: Objective
+) -> dict[str, Any]:
+    """What a run learns from, and what for, from a step on."""
     return {
         "from_step": step,
         "corpus": streams.corpus,
         "corpus_sha256": streams.corpus_sha256,
         "teacher": None if teacher is None else name,
         "teacher_sha256": None if teacher is None else checkpoints.digest(teacher.state_dict()),
+        "objective": objective,
     }
 
 
 def _same_lesson(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return all(one[name] == other[name] for name in ("corpus_sha256", "teacher_sha256"))
+    # stages from before objectives were stored all wanted a likelihood
+    aims = [stage.get("objective", "likelihood") for stage in (one, other)]
+    sources = ("corpus_sha256", "teacher_sha256")
+    return aims[0] == aims[1] and all(one[name] == other[name] for name in sources)
 
 
 def _forget_log_after(path: Path, step: int) -> None:

@@ -28,6 +28,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import torch
 
@@ -70,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="command")
     for name, (layers, width, heads) in shapes.items():
         command = commands.add_parser(name, parents=[common], help=f"train a {name} model")
-        command.set_defaults(run=_train, default_layers=layers, teacher=None)
+        command.set_defaults(run=_train, default_layers=layers, teacher=None, objective=None)
         command.add_argument("folder", type=Path, help="where the run lives")
         command.add_argument("--from", dest="origin", type=Path, help="copy this run first")
         command.add_argument("--layers", type=int, help="depth; more than before grows the model")
@@ -87,6 +88,8 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--save-minutes", type=float, default=3.0)
         if name == "distil":
             command.add_argument("--teacher", type=Path, required=True)
+            objectives = get_args(training.Objective)
+            command.add_argument("--objective", choices=objectives, default=objectives[0])
         command.add_argument(
             "--replace",
             nargs="+",
@@ -160,20 +163,22 @@ def _open(given: argparse.Namespace) -> training.Run:
     teacher = None if given.teacher is None else checkpoints.load_model(given.teacher)[0]
     name = "" if given.teacher is None else given.teacher.name
     state = given.folder / training.state_file
-    if given.origin is not None and not state.exists():
+    is_copied = given.origin is not None and not state.exists()
+    if is_copied:
         given.folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(given.origin / training.state_file, state)
         shutil.copyfile(given.origin / training.log_file, given.folder / training.log_file)
 
     wanted = {
         name: value
-        for name in ("batch", "prose_share", "matrix_rate", "other_rate")
+        for name in ("batch", "prose_share", "matrix_rate", "other_rate", "objective")
         if (value := getattr(given, name)) is not None
     }
 
     def change(settings: training.Settings, step: int) -> training.Settings:
         changed = replace(settings, **wanted)
-        if given.decay_steps is None or settings.decay_from is not None:
+        is_under_way = settings.decay_from is not None and not is_copied
+        if given.decay_steps is None or is_under_way:
             return changed
         return replace(changed, decay_from=step, decay_steps=given.decay_steps)
 

@@ -149,6 +149,47 @@ def test_distilling_imitates_the_teacher_and_not_the_text(tmp_path, data, config
     assert agreement(teaching=True) > agreement(teaching=False) + 0.2
 
 
+def test_an_overlap_is_learned_where_it_is_what_counts(tmp_path, data, config):
+    """A student too small for its teacher ends with more overlap if that is what it learns for."""
+    teacher = GPT(replace(config, width=32), torch.Generator().manual_seed(7)).eval()
+    teacher.requires_grad_(False)
+    for weight in teacher.parameters():
+        weight.mul_(6.0)
+    windows = streams.even_windows(data.prose_held_out, 16)
+
+    def agreement(objective):
+        draft = GPT(config, torch.Generator().manual_seed(9))
+        run = Run(
+            tmp_path / objective, data, draft, replace(settings, objective=objective), teacher
+        )
+        for line in run.train(80):
+            assert objective == "likelihood" or 0 < line.loss < 1
+        return overlap(teacher, draft, windows, [plain])[0].rates["textbook"]
+
+    assert agreement("overlap") > agreement("likelihood")
+
+
+def test_an_overlap_needs_a_teacher_and_is_remembered(tmp_path, data, config):
+    aim = replace(settings, objective="overlap")
+    with pytest.raises(ValueError, match="objective must be 'likelihood' without a teacher"):
+        losses(new(tmp_path / "alone", data, config, aim), 1)
+    with pytest.raises(ValueError, match="objective must be one of 'likelihood', 'overlap'"):
+        replace(settings, objective="speed")
+    run = new(tmp_path, data, config, teacher=make_teacher(config, 1))
+    losses(run, 1)
+    run.save()
+    changed = training.resume(
+        tmp_path,
+        data,
+        change=lambda old, step: replace(old, objective="overlap"),
+        teacher=make_teacher(config, 1),
+    )
+    losses(changed, 1)
+    changed.save()
+    again = training.resume(tmp_path, data)  # to export it
+    assert [stage["objective"] for stage in again.stages] == ["likelihood", "overlap"]
+
+
 def test_every_step_and_every_seed_sees_other_windows(tmp_path, data, config):
     def first_losses(seed):
         # with rates this small the model stands still: only the windows change the loss
@@ -413,6 +454,8 @@ def test_the_command_line_trains_grows_decays_and_exports(tmp_path, library, cap
     assert "step 6" in decayed
     assert "step 7" not in decayed
     assert training.resume(folder, streams.prepare(tmp_path / "data")).step == 4, "still stable"
+    again = command("target", tmp_path / "again", "--from", final, "--decay-steps", 1)
+    assert "step 7" in again, "a copy of a decayed run may rise and fall once more"
     assert "bits per byte" in command("export", final, file, "--storage", "int8")
     assert "step 1" in command("distil", tmp_path / "d", "--teacher", file, "--steps", 1, *shape)
     assert "acceptance rate 1.000" in command("accept", file, file)
