@@ -28,6 +28,7 @@ from torch import Tensor
 from specmini import theory
 from specmini.acceptance import FloatArray, one_length
 from specmini.gpt import GPT
+from specmini.rules import RULES, accepted
 from specmini.sampling import Sampling
 
 __all__ = ["Overlap", "autocorrelation", "overlap", "text_spread", "tokens_in_order"]
@@ -80,18 +81,16 @@ def overlap(
     Returns:
         One ``Overlap`` for each sampling, its arrays (N, T).
     """
-    rules = np.empty((len(samplings), 3, *windows.shape))  # (S, 3, N, T)
+    rates = np.empty((len(samplings), len(RULES), *windows.shape))  # (S, 3, N, T)
     for start in range(0, len(windows), batch):
         rows = windows[start : start + batch]  # (B, T)
         target_logits, draft_logits = target(rows).numpy(), draft(rows).numpy()  # (B, T, V)
         for place, sampling in enumerate(samplings):
             p, q = sampling.probs(target_logits), sampling.probs(draft_logits)  # (B, T, V)
-            likeliest = q.argmax(-1)[..., None]  # (B, T, 1)
             here = slice(start, start + len(rows))
-            rules[place, 0, here] = np.minimum(p, q).sum(-1)
-            rules[place, 1, here] = np.take_along_axis(p, likeliest, -1)[..., 0]
-            rules[place, 2, here] = np.einsum("btv,btv->bt", p, q)
-    return tuple(Overlap(*by_rule) for by_rule in rules)
+            for number, rule in enumerate(RULES):
+                rates[place, number, here] = accepted(rule, p, q).sum(-1)
+    return tuple(Overlap(*by_rule) for by_rule in rates)
 
 
 def autocorrelation(rates: FloatArray, lags: Sequence[int]) -> FloatArray:

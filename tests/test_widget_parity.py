@@ -11,17 +11,20 @@ import numpy as np
 import pytest
 
 from specmini import catalog, roofline, theory
-from specmini.widgets import SpeedupExplorer, assemble, passage, recorded
+from specmini.rules import RULES
+from specmini.widgets import OverlapExplorer, SpeedupExplorer, assemble, passage, recorded
 from specmini.widgets.settings import RANGES, SettingError
 
 TOLERANCE = 1e-12
 NEAR_TIE = 1e-13
+ROUNDED_AWAY = 1e-15  # what differences of chances may keep of their last digits
 EDGES = (0.0, 1e-9, 1e-4, 1 - 1e-4, 1 - 1e-9, 1.0)
 ALPHAS = sorted({*EDGES, *np.linspace(0.05, 0.95, 19).round(12).tolist(), 1 / 3, 0.8333})
 COSTS = (0.0, 1e-9, 0.005, 0.04, 0.1, 1 / 3, 0.7, 1.0)
 LENGTHS = (0, 1, 2, 3, 4, 7, 8, 12, 16, 31, 64)
 VERIFY_COSTS = (1.0, 1.002, 1.6, 5.0)
 LOADS = list(itertools.product((1, 7, 64, 512), (1, 2, 5, 17, 65), (0, 1, 1024, 131072)))
+TEMPERATURES = (0, 1e-3, 0.05, 0.3, 0.7, 1, 1.15, 2)
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +165,75 @@ def test_the_explorer_agrees_with_its_python_side(javascript):
     answers = javascript(explorer=settings)
     assert_equal_numbers([row[:4] for row in answers], [row[:4] for row in expected])
     assert [row[4] for row in answers] == [row[4] for row in expected]
+
+
+def overlap_settings():
+    """Every context of the page, under every rule, at every pair of temperatures."""
+    ours = OverlapExplorer()
+    for context in ours.contexts:
+        ours.context = context["key"]
+        for rule, heat, warmth in itertools.product(RULES, TEMPERATURES, TEMPERATURES):
+            ours.rule, ours.target_temperature, ours.draft_temperature = rule, heat, warmth
+            setting = {"rule": rule, "target_temperature": heat, "draft_temperature": warmth}
+            yield context, setting, ours
+
+
+def test_the_overlap_explorer_agrees_with_its_python_side(javascript):
+    calls, expected = [], []
+    for context, setting, ours in overlap_settings():
+        calls.append([context, setting])
+        expected.append([ours.rates, ours.total_variation, ours.bars])
+    assert len(calls) >= 1000
+    answers = javascript(overlap=calls)
+    for (rates, distance, columns), (our_rates, our_distance, bars) in zip(
+        answers, expected, strict=True
+    ):
+        assert rates == pytest.approx(list(our_rates.values()), rel=TOLERANCE, abs=ROUNDED_AWAY)
+        assert distance == pytest.approx(our_distance, rel=TOLERANCE, abs=ROUNDED_AWAY)
+        for column, ours in zip(columns, bars.values(), strict=True):
+            assert column == pytest.approx(ours.tolist(), rel=TOLERANCE, abs=ROUNDED_AWAY)
+        assert 1 - distance == pytest.approx(rates[0], abs=TOLERANCE)
+
+
+def test_overlaps_are_told_in_words(javascript):
+    hand, wrong = OverlapExplorer(context="hand").contexts[-1], OverlapExplorer().contexts[-2]
+    mild = {"target_temperature": 1, "draft_temperature": 1}
+    cold = {"target_temperature": 0, "draft_temperature": 0}
+    calls = [[hand, {**mild, "rule": rule}] for rule in RULES]
+    calls += [[wrong, {**cold, "rule": "textbook"}], [hand, {**cold, "rule": "textbook"}]]
+    assert javascript(overlap_words=calls) == [
+        [
+            "Textbook: 80% accepted.",
+            "That much the two share. Most often rejected: “C”. Most often recovered: “A”.",
+            "textbook",
+            "“A” 0.50, “B” 0.50",
+        ],
+        [
+            "Greedy draft: 60% accepted.",
+            "The draft is always “A”. The target wants it with chance 0.60, and that often it "
+            "stands.",
+            "textbook",
+            "“B” 0.75, “C” 0.25",
+        ],
+        [
+            "Exact match: 39% accepted.",
+            "Target and draft draw a token each. That is how often they draw the same.",
+            "textbook",
+            "“A” 0.49, “B” 0.39, the rest 0.11",
+        ],
+        [
+            "Textbook: 0% accepted.",
+            "That much the two share. Most often rejected: “gate”. Most often recovered: “door”.",
+            "none: all three are equal",
+            "“door” 1.00",
+        ],
+        [
+            "Textbook: 100% accepted.",
+            "Both distributions are the same: nothing is rejected.",
+            "none: all three are equal",
+            "never needed",
+        ],
+    ]
 
 
 def test_simulated_rounds_average_to_the_formula(javascript):

@@ -13,7 +13,15 @@ import pytest
 import traitlets
 
 from specmini import catalog, palette, roofline, theory
-from specmini.widgets import PageWidget, RoundPlayer, SpeedupExplorer, assemble, passage
+from specmini.rules import RULES, accepted
+from specmini.widgets import (
+    OverlapExplorer,
+    PageWidget,
+    RoundPlayer,
+    SpeedupExplorer,
+    assemble,
+    passage,
+)
 from specmini.widgets.page import MIME
 from specmini.widgets.player import FALLBACK_ROUNDS
 from specmini.widgets.settings import RANGES, Number, SettingError
@@ -165,11 +173,107 @@ def test_the_ends_of_the_ranges(alpha, c, best):
     assert widget.speedup == 1.0
 
 
+# --- what the overlap explorer computes ----------------------------------------------------------
+
+TWO = {
+    "key": "two",
+    "name": "Two",
+    "before": "a <b>",
+    "tokens": ["\n", " <i>"],
+    "logits": "0 0; 0 0",
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_overlap_explorer_uses_the_rules(rule):
+    widget = OverlapExplorer(rule=rule, target_temperature=0.7, draft_temperature=1.4)
+    p, q = widget.distributions
+    assert p.shape == q.shape == (1024,)
+    assert widget.rates == {name: accepted(name, p, q).sum() for name in RULES}
+    assert widget.total_variation == pytest.approx(1 - widget.rates["textbook"])
+    bars = widget.bars
+    assert bars["p"].shape == (8,)
+    assert bars["p"].sum() == pytest.approx(1)
+    assert bars["accepted"].sum() == pytest.approx(widget.rates[rule])
+    assert bars["accepted"] + bars["recovered"] == pytest.approx(bars["p"])
+    assert bars["accepted"] + bars["rejected"] == pytest.approx(bars["drafted"])
+
+
+@pytest.mark.parametrize("heat", [0, 0.5, 1, 2])
+def test_at_draft_temperature_0_the_three_rules_are_one(heat):
+    widget = OverlapExplorer(target_temperature=heat, draft_temperature=0)
+    for context in widget.contexts:
+        widget.context = context["key"]
+        rates = list(widget.rates.values())
+        assert rates == pytest.approx([rates[1]] * 3)
+        widget.draft_temperature = 1.7
+        assert widget.rates["greedy draft"] == pytest.approx(rates[1])
+        widget.draft_temperature = 0
+
+
+def test_tied_temperatures_move_together():
+    widget = OverlapExplorer(draft_temperature=0.4)
+    widget.together = True
+    assert widget.draft_temperature == 1
+    widget.draft_temperature = 0.3
+    assert widget.target_temperature == 0.3
+    widget.target_temperature = 1.2
+    assert widget.draft_temperature == 1.2
+    assert OverlapExplorer(together=True, draft_temperature=0.6).target_temperature == 0.6
+    with pytest.raises(ValueError, match=r"draft_temperature must be 1 .* if together, got 0.6"):
+        OverlapExplorer(together=True, draft_temperature=0.6, target_temperature=1)
+
+
+def test_a_context_of_ones_own_takes_the_place_of_the_others():
+    widget = OverlapExplorer(contexts=[TWO])
+    assert widget.context == "two"
+    assert widget.rates == {"textbook": 1, "greedy draft": 0.5, "exact match": 0.5}
+    widget.contexts = [{**TWO, "key": "other"}]
+    assert widget.context == "other"
+    mine = [{**TWO, "tokens": ["a", "b"]}]
+    widget.contexts = mine
+    mine[0]["tokens"].append("c")
+    assert widget.contexts[0]["tokens"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ({"context": "x"}, "context must be one of typical, differ, agree, surer, wrong, hand, go"),
+        ({"rule": "greedy"}, "rule must be one of textbook, greedy draft, exact match, got 'gree"),
+        ({"target_temperature": 2.1}, "target_temperature must be a number in [0, 2], got 2.1"),
+        ({"draft_temperature": -1}, "draft_temperature must be a number in [0, 2], got -1"),
+        ({"together": 1}, "together must be True or False, got 1"),
+        ({"contexts": []}, "contexts must be a list of at least one context, got []"),
+        ({"contexts": [{}]}, "contexts[0] must be a dict with the keys key, name, before, tokens"),
+        ({"contexts": [{**TWO, "name": 1}]}, "contexts[0]['name'] must be a string, got 1"),
+        ({"contexts": [{**TWO, "tokens": []}]}, "['tokens'] must be a list of 1 to 7 strings"),
+        ({"contexts": [{**TWO, "tokens": "ab"}]}, "['tokens'] must be a list of 1 to 7 strings"),
+        ({"contexts": [{**TWO, "logits": "x"}]}, "contexts[0]['logits']: logits must be pairs of"),
+        ({"contexts": [{**TWO, "logits": "0 0"}]}, "begin with one pair for each token, got '0 0'"),
+        ({"contexts": [{**TWO, "logits": "0 0 2; 0 0"}]}, "begin with one pair for each token"),
+        (
+            {"contexts": [{**TWO, "logits": "0 0; 0 0; 1 0 2"}]},
+            "not share the pair of a favorite",
+        ),
+        ({"contexts": [TWO, TWO]}, "contexts must hold each key once, got ['two', 'two']"),
+    ],
+)
+def test_a_refused_setting_of_the_overlap_explorer_says_why(setting, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        OverlapExplorer(**setting)
+
+
 # --- what a notebook stores ----------------------------------------------------------------------
 
 
 def test_outputs_are_the_same_in_every_run():
-    for make in (SpeedupExplorer, RoundPlayer, lambda: RoundPlayer(recording=RECORDING, title="t")):
+    for make in (
+        SpeedupExplorer,
+        OverlapExplorer,
+        RoundPlayer,
+        lambda: RoundPlayer(recording=RECORDING, title="t"),
+    ):
         first, second = output(make()), output(make())
         assert first.keys() == second.keys()
         for mime in ("text/plain", MIME):
@@ -185,6 +289,11 @@ def test_reprs_are_short_and_stable():
         "SpeedupExplorer(alpha=0.8, c=0.1, K=2, batch=1, machine='a100', context=0)"
     )
     assert repr(RoundPlayer(seed=7)) == "RoundPlayer(alpha=0.8, K=4, seed=7)"
+    assert repr(OverlapExplorer(target_temperature=0.5)) == (
+        "OverlapExplorer(context='typical', rule='textbook', target_temperature=0.5, "
+        "draft_temperature=1)"
+    )
+    assert repr(OverlapExplorer(contexts=[TWO], together=True)).endswith("=1, together=True)")
     both = [text_of(ROUNDS, "code"), text_of(ROUNDS)]
     assert repr(RoundPlayer(recording=both)) == "RoundPlayer(recording of code and prose)"
 
@@ -243,6 +352,23 @@ def test_the_player_falls_back_to_worked_rounds():
     assert page.cells[:5] == ["1", "An editor keeps a", "2 of 4", "owns", "3"]
     for length in (1, 2, 4, 8):
         assert f"{theory.tokens_per_round(0.5, length):.2f} with K = {length}" in page.text
+
+
+def test_the_overlap_explorer_falls_back_to_bars_and_numbers():
+    widget = OverlapExplorer(context="hand", rule="textbook")
+    page = Cells(widget.fallback_html())
+    assert not page.open
+    assert page.cells[:4] == ["A", "0.60", "0.50", ""]
+    assert 'aria-label="accepted 0.50, recovered 0.10"' in widget.fallback_html()
+    assert 'style="width:50.0%"' in widget.fallback_html()
+    for said in ("rule 0.800 = 1 − TV with TV = 0.200", "draft 0.600", "exact match 0.390"):
+        assert said in page.text
+    page = Cells(OverlapExplorer(contexts=[TWO]).fallback_html())
+    assert "a <b>" in page.text
+    assert [page.cells[0], page.cells[4]] == ["⏎", "␣<i>"]
+    assert "1,017 others" in OverlapExplorer().fallback_html()
+    # The state that a page carries, beside the script that all widgets share.
+    assert len(gzip.compress(json.dumps(OverlapExplorer().page_state()).encode(), 9)) < 3.5 * KIB
 
 
 def test_a_recording_falls_back_to_its_first_rounds():
@@ -346,9 +472,9 @@ def test_the_worked_rounds_are_rounds_over_the_passage():
 
 def test_the_files_stay_small():
     script, style = assemble.javascript().encode(), assemble.stylesheet().encode()
-    assert len(script) <= 48 * KIB
-    assert len(gzip.compress(script, 9, mtime=0)) <= 17 * KIB
-    assert len(style) <= 10 * KIB
+    assert len(script) <= 60 * KIB
+    assert len(gzip.compress(script, 9, mtime=0)) <= 20 * KIB
+    assert len(style) <= 12 * KIB
 
 
 def test_the_files_ask_nobody_for_anything():
@@ -364,7 +490,9 @@ def test_the_script_is_classic_and_the_module_ends_in_its_export():
     assert not re.search(r"(?m)^\s*(import|export)\b", script)
     assert assemble.module("player") == script + '\nexport default specmini.esm("player");\n'
     assert SpeedupExplorer._esm == assemble.module("explorer")
-    with pytest.raises(ValueError, match="widget must be one of explorer, player, got 'x'"):
+    with pytest.raises(
+        ValueError, match="widget must be one of explorer, player, overlap, got 'x'"
+    ):
         assemble.module("x")
 
 

@@ -29,6 +29,15 @@ const functions = {
     const { E, v, r, S, best } = specmini.evaluate(setting);
     return [E, v, r, S, best];
   },
+  overlap(context, setting) {
+    const { rows, rates, distance } = specmini.compared(context, setting);
+    const columns = ["p", "q", "drafted", "accepted", "rejected", "recovered"];
+    return [Object.values(rates), distance, columns.map((name) => rows.map((row) => row[name]))];
+  },
+  overlap_words(context, setting) {
+    const seen = specmini.compared(context, setting);
+    return [...specmini.overlapWords(setting.rule, seen), specmini.largest(seen), specmini.recoveredWords(setting.rule, seen)];
+  },
   simulate(alpha, K, seed, rounds) {
     const next = specmini.simulation(DATA.passage, alpha, K, seed), count = specmini.tally();
     for (let n = 0; n < rounds; n += 1) count.add(next());

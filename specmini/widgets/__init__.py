@@ -1,7 +1,8 @@
 """Things a reader can move: live anywidgets with a kernel, one small script without one."""
 
 from specmini.widgets.explorer import SpeedupExplorer
+from specmini.widgets.overlap import OverlapExplorer
 from specmini.widgets.page import PageWidget
 from specmini.widgets.player import RoundPlayer
 
-__all__ = ["PageWidget", "RoundPlayer", "SpeedupExplorer"]
+__all__ = ["OverlapExplorer", "PageWidget", "RoundPlayer", "SpeedupExplorer"]

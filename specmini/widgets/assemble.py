@@ -14,6 +14,7 @@ from importlib import resources
 from typing import Any
 
 from specmini import catalog, palette
+from specmini.rules import RULES
 from specmini.widgets import passage
 from specmini.widgets.settings import RANGES
 
@@ -23,6 +24,7 @@ SCRIPTS = (
     "roofline",
     "dom",
     "chart",
+    "links",
     "explorer_parts",
     "explorer",
     "writer",
@@ -30,16 +32,20 @@ SCRIPTS = (
     "replay",
     "tally",
     "player",
+    "distributions",
+    "overlap_parts",
+    "overlap",
     "host",
 )
-STYLES = ("base", "explorer", "player")
-WIDGETS = ("explorer", "player")
+STYLES = ("base", "explorer", "player", "overlap")
+WIDGETS = ("explorer", "player", "overlap")
 BYTES_PER_VALUE = 2
 
 # What the page and the notebook start from, and what the tests look into.
 EXPORTS = (
     *("esm", "mountAll", "DATA", "theory", "roofline", "evaluate", "simulation", "recording"),
     *("tally", "told", "tape", "cut", "pageModel", "refusal"),
+    *("compared", "overlapWords", "largest", "recoveredWords"),
 )
 
 
@@ -73,6 +79,7 @@ def data() -> dict[str, Any]:
         "machines": _as_table(machines),
         "models": _as_table(models),
         "passage": passage.text(),
+        "rules": list(RULES),
     }
 
 
@@ -98,7 +105,7 @@ def module(widget: str) -> str:
     """Return the script as the ES module of one anywidget.
 
     Args:
-        widget: ``"explorer"`` or ``"player"``.
+        widget: ``"explorer"``, ``"player"`` or ``"overlap"``.
 
     Raises:
         ValueError: there is no such widget.

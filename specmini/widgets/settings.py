@@ -67,6 +67,8 @@ RANGES: Mapping[str, Range] = {
     "batch": Range(1, 512, whole=True),
     "context": Range(0, 131072, whole=True),
     "seed": Range(0, 2**32 - 1, whole=True),
+    "target_temperature": Range(0, 2),
+    "draft_temperature": Range(0, 2),
 }
 
 
@@ -98,3 +100,17 @@ class Choice(traitlets.TraitType[Any, Any]):
         raise SettingError(
             f"{self.name} must be one of {', '.join(self.options)}, got {shown(value)}"
         )
+
+
+class Switch(traitlets.TraitType[Any, Any]):
+    """A trait that is True or False, kept in the saved page."""
+
+    def __init__(self, default: bool) -> None:
+        super().__init__(default_value=default)
+        self.tag(sync=True, page=True)
+
+    def validate(self, obj: Any, value: Any) -> bool:
+        """Return the value if it is a bool."""
+        if isinstance(value, bool):
+            return value
+        raise SettingError(f"{self.name} must be True or False, got {shown(value)}")

@@ -106,7 +106,9 @@ def pytest_generate_tests(metafunc):
         "html_file": built_site.html_files(),
         "explorer": built_site.widgets("explorer"),
         "widget": [
-            (kind, *place) for kind in ("explorer", "player") for place in built_site.widgets(kind)
+            (kind, *place)
+            for kind in ("explorer", "player", "overlap")
+            for place in built_site.widgets(kind)
         ],
     }
     for name, found in values.items():

@@ -11,7 +11,9 @@ BAD = {
     ALPHA: (["1.5", "-1", "", "abc", "1e", "--", "1e400"], "[0, 1]", "0.25"),
     COST: (["1.01", "-0.5", ""], "[0, 1]", "0.4"),
     "Batch": (["0", "513", "1.5", ""], "[1, 512]", "7"),
-    "Context": (["-1", "200000", "0.5", ""], "[0, 131072]", "100"),
+    "Target temperature": (["2.1", "-0.1", "", "x"], "[0, 2]", "0.5"),
+    "Draft temperature": (["3", "-1", "1e"], "[0, 2]", "1.6"),
+    "Context (tokens)": (["-1", "200000", "0.5", ""], "[0, 131072]", "100"),
 }
 
 
@@ -66,7 +68,7 @@ def test_good_entry_is_taken_as_it_is_typed(opened):
         assert field.get_attribute("aria-invalid") is None, f"{opened.name}: {label} refuses {good}"
         assert error_of(field).strip() == ""
         # 100 or 256 tokens of context weigh too little to see.
-        if label != "Context":
+        if label != "Context (tokens)":
             assert shown_without_errors(opened) != before, f"{opened.name}: {label} ignores {good}"
         opened.tab.keyboard.press("Tab")
         assert field.input_value() == good

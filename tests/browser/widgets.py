@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from urllib.parse import quote, unquote
 
 from playwright.sync_api import Locator, Page
 
@@ -79,7 +80,7 @@ class Widget:
 
     def set(self, **values: object) -> None:
         """Give an explorer new settings, through the address as a link would."""
-        query = "&".join(f"{name}={value}" for name, value in values.items())
+        query = "&".join(f"{name}={quote(str(value))}" for name, value in values.items())
         anchor = self.box.locator("a.sm-link").get_attribute("href").split("?")[0]
         self.tab.evaluate("(hash) => { location.hash = hash; }", f"{anchor[1:]}?{query}")
         self.tab.wait_for_function("(hash) => location.hash === hash", arg=f"{anchor}?{query}")
@@ -88,7 +89,9 @@ class Widget:
     def setting(self) -> dict[str, str]:
         """The settings that its link holds."""
         query = self.box.locator("a.sm-link").get_attribute("href").split("?")[1]
-        return dict(pair.split("=") for pair in query.split("&"))
+        return {
+            name: unquote(text) for name, text in (pair.split("=") for pair in query.split("&"))
+        }
 
     def expected_stops(self) -> list[str]:
         """Every control a reader can use now, in the order of the page."""
@@ -194,7 +197,56 @@ class Player(Widget):
         return self.box.locator("ol.sm-history li").all_inner_texts()
 
 
-WIDGET_CLASSES = {"explorer": Explorer, "player": Player}
+class Overlap(Widget):
+    """The overlap explorer."""
+
+    def __init__(self, tab: Page, index: int = 0) -> None:
+        super().__init__(tab, "overlap", index)
+
+    def terms(self) -> dict[str, str]:
+        """Label and text of each line below the controls."""
+        return self.box.locator("dl.sm-formula").evaluate(
+            """(list) => Object.fromEntries([...list.querySelectorAll("dt")]
+              .map((term) => [term.textContent, term.nextElementSibling.textContent]))"""
+        )
+
+    def headline(self) -> str:
+        return self.box.locator(".sm-verdict").inner_text()
+
+    def result(self) -> tuple[str, dict[str, str]]:
+        return self.headline(), self.terms()
+
+    def notice(self) -> str:
+        return self.box.locator(":scope > .sm-error").inner_text()
+
+    def bars(self, side: str) -> list[float]:
+        """Lengths of one side's bars, read off the drawing and its axis."""
+        drawn = self.box.locator("svg").evaluate(
+            """(svg, side) => {
+              const shape = /M([\\d.]+),[\\d.]+H([\\d.]+)/;
+              const ends = (path) => path.getAttribute("d").match(shape);
+              const lines = svg.querySelector(".sm-grid").getAttribute("d").match(/M[\\d.]+/g);
+              return {
+                scale: [lines.at(0), lines.at(-1)].map((line) => Number(line.slice(1))),
+                bars: [...svg.querySelectorAll(`.sm-${side}-bar`)]
+                  .map((path) => ends(path).slice(1).map(Number)),
+              };
+            }""",
+            side,
+        )
+        zero, one = drawn["scale"]
+        return [(end - start) / (one - zero) for start, end in drawn["bars"]]
+
+    def table(self) -> list[list[str]]:
+        """The bars as numbers, a row a token."""
+        if not self.box.locator("details").evaluate("(node) => node.open"):
+            self.box.locator("summary").click()
+        rows = self.box.locator("details tbody tr")
+        rows.first.wait_for()
+        return [row.locator("th, td").all_inner_texts() for row in rows.all()]
+
+
+WIDGET_CLASSES = {"explorer": Explorer, "player": Player, "overlap": Overlap}
 
 
 def with_first_widget_twice(html: str) -> str:

@@ -35,13 +35,11 @@ function verdict({ K, c, alpha }, { S, E, r, best, speedups, free }) {
 }
 
 function explorer({ model, el, anchor }) {
-  const initial = Object.fromEntries(SETTINGS.map((name) => [name, model.get(name)]));
   const shown = model.get("controls");
   const loaded = shown.includes("batch");
   const { node: said, say, stop: hush } = announcer();
   const figure = chart(280);
   const headline = h("p", { class: "sm-verdict" });
-  const notice = h("p", { class: "sm-error", role: "alert" });
   const legend = h("p", { class: "sm-key" });
   const terms = {};
   const term = (key, label) => [h("dt", {}, label), (terms[key] = h("dd"))];
@@ -63,17 +61,11 @@ function explorer({ model, el, anchor }) {
     choice(model, { name: "model", label: "Target model", options: names(DATA.models) }),
     numberField(model, DATA.ranges.context, { name: "context", label: "Context (tokens)", step: 1 }),
   ] : [];
-  const link = anchor ? h("a", { class: "sm-link", onclick: () => copy(link, say) }, "Copy link to this setting") : null;
-  const reset = h("button", { type: "button", class: "sm-button", onclick: () => { notice.textContent = ""; apply(initial); } }, "Reset");
+  const links = settingLinks({ model, el, anchor, names: SETTINGS, fields: [...fields, ...selects], read: meantSetting, say });
 
   function read() {
     const now = Object.fromEntries(SETTINGS.map((name) => [name, model.get(name)]));
     return SETTINGS.some((name) => problem(name, now[name])) ? null : now;
-  }
-  function apply(values) {
-    change(model, values);
-    // A field may hold a refused entry while its setting never changed.
-    for (const one of [...fields, ...selects]) one.show();
   }
   function draw(aloud = true) {
     const now = read();
@@ -92,26 +84,21 @@ function explorer({ model, el, anchor }) {
     if (details.open) {
       table.replaceChildren(...result.lengths.map((length) => h("tr", {}, h("th", { scope: "row" }, String(length)), h("td", {}, times(speedups[length])), h("td", {}, times(result.free[length])))));
     }
-    if (link) link.setAttribute("href", `#${anchor}?` + SETTINGS.map((name) => `${name}=${encodeURIComponent(now[name])}`).join("&"));
+    links.update(now);
     if (aloud) say(`${word}: ${times(S)} at K = ${K}. Best K is ${best}, ${times(speedups[best])}.` + (result.step.fits ? "" : " The model does not fit this machine."));
   }
 
   el.replaceChildren(h("div", { class: "sm sm-explorer", role: "group", "aria-label": "Speedup explorer" },
-    headline, figure.node, legend, notice,
+    headline, figure.node, legend, links.notice,
     h("div", { class: "sm-fields" }, fields.map((one) => one.node)),
     loaded ? h("div", { class: "sm-fields sm-load" }, selects.map((one) => one.node)) : null,
-    formula, memory, details, h("p", { class: "sm-actions" }, reset, link), said));
+    formula, memory, details, h("p", { class: "sm-actions" }, links.reset, links.link), said));
   draw(false);
   const unwatch = watch(model, SETTINGS, () => draw());
-  const leave = anchor ? followLinks(anchor, el, (values, refused) => {
-    const moved = refused.length > 0 || Object.entries(values).some(([name, value]) => model.get(name) !== value);
-    apply(values);
-    notice.textContent = refused.length ? `Not taken from the link: ${refused.join("; ")}.` : "";
-    return moved;
-  }) : () => {};
+  links.follow();
   return () => {
     unwatch();
-    leave();
+    links.stop();
     hush();
     figure.stop();
     [...fields, ...selects].forEach((one) => one.stop());
