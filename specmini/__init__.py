@@ -6,6 +6,8 @@ Paper wing, in reading order (NumPy alone)::
     conversions  what serving tools print, turned into those quantities
     published    tables from the literature, as data
     roofline     the time of one pass from a machine and a model shape
+    overhead     what a pass costs beside its bytes and operations
+    experts      mixture of experts: how many a pass touches
     catalog      machines and models, each number with its source
 
 Lab wing, from text to speedup. What runs, or measures, a trained model needs torch; the engine

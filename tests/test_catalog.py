@@ -1,5 +1,6 @@
 """Catalog: published parameter counts, the schema of the data files, and refusals."""
 
+import dataclasses
 import datetime
 import tomllib
 from dataclasses import FrozenInstanceError, replace
@@ -45,6 +46,12 @@ rounded_parameters = {
     "qwen3-14b": "14.8",
     "qwen3-32b": "32.8",
 }
+
+
+NUMBERS = (
+    *("peak_flops", "peak_flops_8bit", "peak_flops_4bit"),
+    *("bandwidth", "memory", "interconnect"),
+)
 
 
 def toml(name: str) -> dict:
@@ -105,8 +112,8 @@ def test_norms_and_biases_are_at_most_two_hundredths_of_a_percent():
 def test_the_toml_of_machines_is_complete():
     entries = toml("machines.toml")
     for key, entry in entries.items():
-        assert set(entry) == {"name", "peak_flops", "bandwidth", "memory"}, key
-        for name in ("peak_flops", "bandwidth", "memory"):
+        assert {"name", "bandwidth", "memory"} <= set(entry) <= {"name", *NUMBERS}, key
+        for name in set(entry) - {"name"}:
             number = entry[name]
             assert set(number) == {"value", "source", "checked_on"}, (key, name)
             assert isinstance(number["value"], float)
@@ -117,9 +124,10 @@ def test_the_toml_of_machines_is_complete():
 
 
 def test_the_toml_of_models_is_complete():
-    fields = set(Model.__dataclass_fields__)
+    fields = {field.name for field in dataclasses.fields(Model)}
+    said = {field.name for field in dataclasses.fields(Model) if not field.kw_only}
     for key, entry in toml("models.toml").items():
-        assert set(entry) == fields, key
+        assert said <= set(entry) <= fields, key
         assert key == entry["name"].lower()
         assert f"published count {published_parameters[key]:,}" in entry["source"]
         assert type(entry["checked_on"]) is datetime.date
@@ -174,9 +182,11 @@ def test_a_name_may_be_written_in_capitals():
     assert catalog.model("Llama-3.1-8B") is catalog.model("llama-3.1-8b")
 
 
-@pytest.mark.parametrize("field", ["peak_flops", "bandwidth", "memory"])
+@pytest.mark.parametrize("field", NUMBERS)
 @pytest.mark.parametrize("wrong", [0, -1.0, float("nan"), float("inf"), True, "1e12", None])
 def test_a_machine_refuses_nonsense(field, wrong):
+    if wrong is None and field not in ("bandwidth", "memory"):
+        return  # undocumented
     with pytest.raises(ValueError, match=f"^{field} must be a finite number in"):
         replace(catalog.machine("h100"), **{field: wrong})
 
