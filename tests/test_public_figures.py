@@ -6,6 +6,7 @@ import pytest
 from specmini import batch_tables, vllm_grid
 from specmini.figures import public
 from specmini.grid_forecast import forecast_grid
+from specmini.table_forecast import catalog_verify_cost, curve_verify_cost, forecast_table
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +83,35 @@ def test_published_batches_count_losses_and_name_sources():
     alone = public.published_batches("one", series[:1])
     assert alone.claim == "1 of 1 series end lower than they begin, and none loses"
     assert ", and 1 loses, the" in public.published_batches("two", series[:2]).claim
+
+
+def overlay(name):
+    series = batch_tables.find_series(name)
+    return {
+        "roofline": forecast_table(series, catalog_verify_cost(series, 512)),
+        "plain curve": forecast_table(series, curve_verify_cost(series)),
+    }
+
+
+def test_table_overlay_draws_printed_and_foretold():
+    narrow, wide = overlay("EAGLE-3 10 tokens, GSM8K"), overlay("EAGLE-3 60 tokens, GSM8K")
+    figure = public.table_overlay("dflash-overlay", {"10 tokens": narrow, "60 tokens": wide})
+    first, second = figure.drawing.axes
+    for axes, panel in ((first, narrow), (second, wide)):
+        drawn = lines(axes)
+        series = panel["roofline"].series
+        np.testing.assert_allclose(drawn["as printed"][:, 1], series.speedup)
+        for label, one in panel.items():
+            np.testing.assert_allclose(drawn[label][:, 1], one.speedup)
+    roof = np.median([*narrow["roofline"].errors, *wide["roofline"].errors])
+    assert f"roofline {100 * roof:+.0f} %, plain curve -" in figure.claim
+    with pytest.raises(ValueError, match="must hold 1 or 2 panels, got 0"):
+        public.table_overlay("none", {})
+    mixed = {"a": narrow["roofline"], "b": wide["roofline"]}
+    with pytest.raises(ValueError, match="a panel must hold one series, 'mixed' has several"):
+        public.table_overlay("none", {"mixed": mixed})
+    with pytest.raises(ValueError, match="a panel must hold 1 to 3 forecasts, got 0"):
+        public.table_overlay("none", {"empty": {}})
 
 
 def test_figures_refuse_what_they_cannot_draw(forecast):

@@ -9,6 +9,7 @@ from specmini.batch_tables import BatchSeries
 from specmini.figures.speedup import LOSING
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
 from specmini.grid_forecast import GridForecast
+from specmini.table_forecast import TableForecast
 from specmini.vllm_grid import GridCell, cache_pool, plain_cells, speculative_cells
 
 
@@ -202,6 +203,62 @@ def published_batches(name: str, series: Sequence[BatchSeries]) -> ThemedFigure:
         axes.set_ylabel("speedup over plain decoding (×)")
         axes.set_ylim(0, 1.25 * max(max(one.speedup) for one in series))
         axes.legend(loc="upper right", fontsize=9.5)
+    return ThemedFigure(name, claim, f"Speedup by batch size. {'; '.join(parts)}.", figure)
+
+
+def table_overlay(name: str, forecasts: Mapping[str, Mapping[str, TableForecast]]) -> ThemedFigure:
+    """Published speedups with what was foretold of them, a panel for each series.
+
+    Args:
+        name: identifier of the figure.
+        forecasts: 1 or 2 panels by title, each with 1 to 3 forecasts of one series by label.
+
+    Raises:
+        ValueError: too many or no panels or forecasts, or a panel of several series.
+    """
+    if not 1 <= len(forecasts) <= 2:
+        raise ValueError(f"forecasts must hold 1 or 2 panels, got {len(forecasts)}")
+    roles = (("target", "--", "s"), ("recovered", "-.", "^"), ("draft", ":", "D"))
+    errors: dict[str, list[float]] = {}
+    parts = []
+    for title, panel in forecasts.items():
+        if not 1 <= len(panel) <= len(roles):
+            raise ValueError(f"a panel must hold 1 to {len(roles)} forecasts, got {len(panel)}")
+        if len({one.series.name for one in panel.values()}) > 1:
+            raise ValueError(f"a panel must hold one series, {title!r} has several")
+        for label, one in panel.items():
+            errors.setdefault(label, []).extend(one.errors.tolist())
+    told = ", ".join(
+        f"{label} {100 * float(np.median(values)):+.0f} %" for label, values in errors.items()
+    )
+    claim = f"Median error, foretold from the first row: {told}"
+    highest = max(
+        max(*one.series.speedup, *one.speedup)
+        for panel in forecasts.values()
+        for one in panel.values()
+    )
+    with canvas(claim, height=330, columns=len(forecasts), sharey=True) as (figure, axes):
+        for place, (title, panel) in zip(axes, forecasts.items(), strict=True):
+            series = next(iter(panel.values())).series
+            _concurrency_axis(place, series.batch)
+            place.plot(series.batch, series.speedup, "-o", color=COLOR["accepted"], markersize=6,
+                       label="as printed")  # fmt: skip
+            for (label, one), (role, style, marker) in zip(panel.items(), roles, strict=False):
+                place.plot(series.batch, one.speedup, style + marker, color=COLOR[role],
+                           markersize=5, label=label)  # fmt: skip
+                listed = ", ".join(
+                    f"{size}: {seen:g}, {said:.2f}"
+                    for size, seen, said in zip(
+                        series.batch, series.speedup, one.speedup, strict=True
+                    )
+                )
+                parts.append(f"{series.name} ({series.source}), printed and {label}: {listed}")
+            place.set_title(title, fontsize=11)
+            place.set_xlabel("batch size")
+            place.set_ylim(0, 1.08 * highest)
+        axes[0].set_ylabel("speedup over plain decoding (×)")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center",
+                      ncols=3, fontsize=9.5, columnspacing=1, handlelength=1.8)  # fmt: skip
     return ThemedFigure(name, claim, f"Speedup by batch size. {'; '.join(parts)}.", figure)
 
 
