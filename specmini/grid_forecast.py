@@ -39,7 +39,7 @@ from specmini.vllm_grid import (
     speculative_cells,
 )
 
-__all__ = ["BATCHES", "ErrorSummary", "GridForecast", "forecast_grid"]
+__all__ = ["BATCHES", "ErrorSummary", "GridCrossing", "GridForecast", "forecast_grid"]
 
 BATCHES = ("concurrency", "memory", "running")
 
@@ -61,6 +61,23 @@ class ErrorSummary:
     mean: float
     largest: float
     within_ten_percent: float
+
+
+@dataclass(frozen=True)
+class GridCrossing:
+    """From which concurrency on the server puts out less with drafts than without.
+
+    Attributes:
+        draft: who drafts.
+        draft_length: K.
+        measured: first concurrency with less output; None if there is none in the grid.
+        foretold: the same, foretold.
+    """
+
+    draft: str
+    draft_length: int
+    measured: int | None
+    foretold: int | None
 
 
 @dataclass(frozen=True)
@@ -158,6 +175,22 @@ class GridForecast:
             draft: self.summary([cell.draft == draft for cell in self.cells])
             for draft in self.cost_ratio
         }
+
+    def crossings(self) -> tuple[GridCrossing, ...]:
+        """Where each drafter and K begins to lose output, measured and foretold."""
+        told = self.throughput_speedup
+        measured: dict[tuple[str, int], int] = {}
+        foretold: dict[tuple[str, int], int] = {}
+        settings = dict.fromkeys((cell.draft, cell.draft_length) for cell in self.cells)
+        for cell, value in zip(self.cells, told, strict=True):  # concurrency rises
+            if cell.throughput_speedup < 1:
+                measured.setdefault((cell.draft, cell.draft_length), cell.concurrency)
+            if value < 1:
+                foretold.setdefault((cell.draft, cell.draft_length), cell.concurrency)
+        return tuple(
+            GridCrossing(*setting, measured.get(setting), foretold.get(setting))
+            for setting in settings
+        )
 
     @property
     def _gained(self) -> FloatArray:

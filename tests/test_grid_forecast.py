@@ -90,6 +90,27 @@ def test_memory_foretells_that_tokens_are_faster_and_the_server_slower():
         assert forecast.throughput_speedup[place] < 0.75
 
 
+def test_crossings_of_output_are_foretold_within_one_step_of_the_grid():
+    crossings = forecast_grid("memory").crossings()
+    assert len(crossings) == 18
+    for one in crossings:
+        cells = [
+            cell
+            for cell in vllm_grid.speculative_cells(one.draft)
+            if cell.draft_length == one.draft_length
+        ]
+        losing = [cell.concurrency for cell in cells if cell.throughput_speedup < 1]
+        assert one.measured == losing[0]
+        assert one.foretold in (one.measured, one.measured / 2, one.measured * 2)
+    assert sum(one.measured == one.foretold for one in crossings) == 15
+    assert {one.measured for one in crossings if one.draft == "Qwen3-4B"} == {128}
+
+
+def test_without_memory_the_crossings_of_the_large_draft_come_late(simple):
+    pairs = [(one.measured, one.foretold) for one in simple.crossings() if one.draft == "Qwen3-4B"]
+    assert pairs == [(128, None), (128, 256), (128, 256), (128, 128), (128, 128), (128, 128)]
+
+
 def test_groups_by_drafter_cover_all(simple):
     assert {draft: one.cells for draft, one in simple.by_draft().items()} == {
         "EAGLE-3 head": 54,
