@@ -18,7 +18,7 @@ R = w / g the ridge:
 
   from there on it does not lose at any batch. Weights are shared by the batch, caches are not.
 
-Experts add a stretch: at small B a check touches more of them than a plain step, so v starts high,
+Experts add a stretch: at small B a check touches more of them than a plain step, so v is high; it
 falls once all are touched anyway, and rises again when arithmetic sets the pace. Speculation can
 lose, win and lose.
 """

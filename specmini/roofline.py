@@ -104,8 +104,8 @@ def pass_time(
         devices: devices that share every matrix (tensor parallelism).
         overhead: what the engine adds.
         experts_touched: routed experts read in each sparse layer: ``None`` for independent routing
-            (``specmini.experts.experts_touched``), numbers, or a function of an array of tokens in
-            the pass. Only for a model with experts.
+            (``specmini.experts.experts_touched``), numbers that broadcast to the load, or a
+            function of an array of tokens in the pass. Only for a model with experts.
 
     Returns:
         A ``PassTime``; the five arguments from ``batch`` on broadcast against each other.

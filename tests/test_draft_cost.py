@@ -67,6 +67,16 @@ def test_a_head_of_a_sparse_target_is_sparse_unless_told():
     assert dense.deployment.model.intermediate == 512
 
 
+def test_the_mtp_module_has_the_size_that_deepseek_publishes():
+    # README_WEIGHTS.md: 11.5 billion of its own and 2.4 active with embedding and head (.9 each);
+    # both come out if the matrix that fuses two states, 2 x 7168^2, is left out of the count
+    module = draft_head(Deployment(h100, catalog.model("deepseek-v3")))
+    fusion = 2 * 7168**2
+    assert round((module.own_parameters - fusion) / 1e9, 1) == 11.5
+    active = module.deployment.model.active_parameters - fusion + 129_280 * 7168
+    assert round(active / 1e9, 1) == 2.4
+
+
 def test_cost_ratios_worked_out():
     # 1B: 1,235,814,400 parameters, tied, so all are read; 8B: 7,504,924,672. Cache of the 1B:
     # 2 x 16 layers x 8 x 64 = 16,384 numbers, of the 8B 65,536; 1025 positions, 2 bytes each
