@@ -3,5 +3,6 @@
 from specmini.widgets.explorer import SpeedupExplorer
 from specmini.widgets.page import PageWidget
 from specmini.widgets.player import RoundPlayer
+from specmini.widgets.roofline_explorer import RooflineExplorer
 
-__all__ = ["PageWidget", "RoundPlayer", "SpeedupExplorer"]
+__all__ = ["PageWidget", "RooflineExplorer", "RoundPlayer", "SpeedupExplorer"]

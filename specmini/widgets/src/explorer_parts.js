@@ -1,14 +1,5 @@
-/* Parts of the speedup explorer that stand on their own: its curve, the formula with numbers in it,
- * what memory says, and the link that restores a setting. */
-
-// As people write numbers: Number() would also read "0x10" and blanks.
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-
-function problem(name, value, given = value) {
-  const options = { machine: DATA.machines, model: DATA.models }[name];
-  if (!options) return refusal(DATA.ranges[name], name, value, given);
-  return Object.hasOwn(options, value) ? null : `${name} must be one of ${Object.keys(options).join(", ")}, got ${echo(given)}`;
-}
+/* Parts of the speedup explorer that stand on their own: its curve, and the formula with numbers in
+ * it. */
 
 function drawCurve(figure, { K }, { lengths, speedups, free, best, differs }, title) {
   const highest = Math.max(...speedups, ...(differs ? free : []), 1.5);
@@ -41,39 +32,4 @@ function explain(terms, { alpha, c, K, batch }, { E, r, v, S, best, speedups, le
   put("best", best === 0 ? "0: plain decoding, no draft pays" : `${best}, at ${times(speedups[best])}${edge}`);
   put("even", K === 0 ? "no draft, no break-even" : Number.isNaN(breakEven) ? `none: even α = 1 loses at K = ${K}`
     : `α = ${plain(breakEven, 3)} at this c${batch > 1 ? ", K and batch" : " and K"}`);
-}
-
-function memoryWords({ batch }, { device, shape, step }) {
-  const gigabytes = (bytes) => `${plain(bytes / 1e9, 3)} GB`;
-  const load = `${gigabytes(step.weights)} of weights and ${gigabytes(step.cache)} of cache on ${gigabytes(device.memory)}`;
-  if (step.fits) return [`${shape.name} fits: ${load}. Plain steps at batch ${batch} are limited by ${step.computing ? "arithmetic" : "memory reads"}.`];
-  const needed = step.weights > device.memory ? `${gigabytes(step.weights)} of weights on ${gigabytes(device.memory)}` : load;
-  return [h("strong", {}, "Does not fit: "), `${needed}. The times are what it would take if it did.`];
-}
-
-function copy(link, say) {
-  const done = () => say("Link copied.");
-  if (navigator.clipboard) navigator.clipboard.writeText(link.href).then(done, () => say("The address bar now holds the link."));
-}
-
-/* Applies "#explorer?alpha=0.8&K=4" now and whenever the address changes. `react` gets the allowed
- * values and the refusals, and says whether anything changed. */
-function followLinks(anchor, el, react) {
-  function follow(event) {
-    const start = `#${anchor}?`;
-    if (!location.hash.startsWith(start)) return;
-    const values = {}, refused = [];
-    for (const [key, text] of new URLSearchParams(location.hash.slice(start.length))) {
-      if (!SETTINGS.includes(key)) { refused.push(`there is no setting “${echo(key)}”`); continue; }
-      const value = !DATA.ranges[key] ? text : NUMBER.test(text) ? Number(text) : Number.NaN;
-      const wrong = problem(key, value, text);
-      if (wrong) refused.push(wrong);
-      else values[key] = value;
-    }
-    // Copying a link changes the address too, and must not make the page jump.
-    if (react(values, refused) || !event) requestAnimationFrame(() => el.scrollIntoView({ block: "start" }));
-  }
-  follow();
-  addEventListener("hashchange", follow);
-  return () => removeEventListener("hashchange", follow);
 }
