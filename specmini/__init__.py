@@ -10,6 +10,7 @@ Paper wing, in reading order (NumPy alone)::
     experts      mixture of experts: how many a pass touches
     catalog      machines and models, each number with its source
     deployment   a model on a machine; draft_cost adds what proposes
+    ridge        tokens a pass from which arithmetic limits a deployment, experts included
     batch_speedup  speedup and the best draft length at every batch
     crossover    from which batch on speculation loses, and from which context on it does not
 
