@@ -6,7 +6,13 @@ Paper wing, in reading order (NumPy alone)::
     conversions  what serving tools print, turned into those quantities
     published    tables from the literature, as data
     roofline     the time of one pass from a machine and a model shape
+    overhead     what a pass costs beside its bytes and operations
+    experts      mixture of experts: how many a pass touches
     catalog      machines and models, each number with its source
+    deployment   a model on a machine; draft_cost adds what proposes
+    ridge        tokens a pass from which arithmetic limits a deployment, experts included
+    batch_speedup  speedup and the best draft length at every batch
+    crossover    from which batch on speculation loses, and from which context on it does not
 
 Lab wing, from text to speedup. What runs, or measures, a trained model needs torch; the engine
 itself, which is sampling to generate, does not::

@@ -24,6 +24,10 @@ SETTINGS = [
     {"alpha": 0.95, "c": 1, "K": 1, "batch": 256},
     {"alpha": 0.8333, "c": 0.123, "K": 7, "batch": 17, "machine": "a100", "context": 0},
     {"alpha": 0.7, "c": 0.1, "K": 4, "batch": 8, "model": "llama-3.1-70b", "context": 131072},
+    {
+        **{"alpha": 0.8, "c": 0.05, "K": 6, "batch": 96, "machine": "h100", "context": 4096},
+        **{"weight_bits": 4, "devices": 4},
+    },
 ]
 REFUSED = {
     "alpha=NaN": "[0, 1], got NaN",
@@ -50,12 +54,23 @@ REFUSED = {
 }
 
 
-def expected(alpha, c, K, batch, machine, model, context):  # noqa: N803, the book's letter
+def expected(
+    alpha,
+    c,
+    K,  # noqa: N803, the book's letter
+    batch,
+    machine,
+    model,
+    context,
+    weight_bits,
+    devices,
+):
     """The theory's numbers for one setting of the page, read from its link."""
     shape, device = catalog.model(model), catalog.machine(machine)
     alpha, c, length = float(alpha), float(c), int(K)
     lengths = np.arange(17)
-    costs = roofline.verify_cost(device, shape, int(batch), lengths, int(context))
+    load = (int(batch), lengths, int(context), int(weight_bits) / 8)
+    costs = roofline.verify_cost(device, shape, *load, devices=int(devices))
     speedups = theory.speedup(alpha, c, lengths, costs)
     cost = float(costs[length])
     even = theory.break_even_acceptance(c, length, cost) if length else math.nan
