@@ -88,7 +88,7 @@ function roofWords({ K }, { shape, step, check, v, ridge }) {
 
 function roofTerms(terms, { K, batch, context }, { shape, step, check, v, ridge, largest }) {
   const put = (key, ...parts) => terms[key].replaceChildren(...parts);
-  put("v", `v = check ÷ step = ${inMilliseconds(check.time)} ÷ ${inMilliseconds(step.time)} = `, h("strong", {}, fixed(v, 3)));
+  put("v", `v = check ÷ step = ${plain(check.time * 1e3, 4)} ms ÷ ${plain(step.time * 1e3, 4)} ms = `, h("strong", {}, fixed(v, 3)));
   put("tokens", `${plural(batch, "sequence")} × ${K + 1} = ${whole(check.tokens)} in the check; the ridge is at ${ridge < 1000 ? fixed(ridge, 1) : whole(ridge)} tokens`);
   put("intensity", `${short(step.linearFlops / step.weightBytes)} operations a byte of weights in the step, ${short(check.linearFlops / check.weightBytes)} in the check`);
   put("experts", shape.experts ? `${short(step.touched)} of ${shape.experts} touched in the step, ${short(check.touched)} in the check` : "none: every pass reads all weights");
