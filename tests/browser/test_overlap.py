@@ -136,7 +136,7 @@ def test_link_restores_the_setting_elsewhere(reader, place, by):
     first.slider("Target temperature").press("Home")
     for select in first.box.locator("select").all():
         select.press("ArrowDown")
-    first.press("Temperatures together: off")
+    first.box.get_by_role("switch").press("Enter")
     first.slider("Draft temperature").press("ArrowRight")
     fragment = first.box.locator("a.sm-link").evaluate("(link) => link.href").split("#")[1]
     second = Overlap(reader.open(page, by=by, fragment=fragment), index)
