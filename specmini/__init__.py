@@ -27,6 +27,8 @@ itself, which is sampling to generate, does not::
     generate     plain and speculative decoding in one loop, with a record of every round
     pair         the trained target and draft; torch_model, numpy_model and fast_model run them
     measure      where the wings meet: measured speedup beside predicted
+    batch        many sequences at once: ragged acceptance, continuous batching
+    calibration  the roofline's constants for the computer at hand
 
 Around them: ``palette``, ``tables`` and ``figures`` show, ``widgets`` let a reader move things,
 ``sphinxext``, ``formulas`` and ``notebooks`` turn the chapters into a site. The paper wing imports

@@ -73,7 +73,10 @@ class StepBatch:
             slots, [self._lengths[slot] for slot in slots], [len(row) for row in tokens]
         )
         step = self._choose(len(packed))
-        logits = step(packed, self._cache, places, last_only)  # (N, V) or (R, V)
+        some_are_not_last = len(packed) > len(slots)
+        logits = step(
+            packed, self._cache, places, last_only and some_are_not_last
+        )  # (N, V) or (R, V)
         for slot, new in zip(slots, places.new, strict=True):
             self._lengths[slot] += new
         return logits
