@@ -6,7 +6,13 @@ Paper wing, in reading order (NumPy alone)::
     conversions  what serving tools print, turned into those quantities
     published    tables from the literature, as data
     roofline     the time of one pass from a machine and a model shape
+    overhead     what a pass costs beside its bytes and operations
+    experts      mixture of experts: how many a pass touches
     catalog      machines and models, each number with its source
+    deployment   a model on a machine; draft_cost adds what proposes
+    ridge        tokens a pass from which arithmetic limits a deployment, experts included
+    batch_speedup  speedup and the best draft length at every batch
+    crossover    from which batch on speculation loses, and from which context on it does not
 
 Lab wing, from text to speedup. What runs, or measures, a trained model needs torch; the engine
 itself, which is sampling to generate, does not::
@@ -21,6 +27,8 @@ itself, which is sampling to generate, does not::
     generate     plain and speculative decoding in one loop, with a record of every round
     pair         the trained target and draft; torch_model, numpy_model and fast_model run them
     measure      where the wings meet: measured speedup beside predicted
+    batch        many sequences at once: ragged acceptance, continuous batching
+    calibration  the roofline's constants for the computer at hand
 
 Around them: ``palette``, ``tables`` and ``figures`` show, ``widgets`` let a reader move things,
 ``sphinxext``, ``formulas`` and ``notebooks`` turn the chapters into a site. The paper wing imports

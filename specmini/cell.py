@@ -6,18 +6,18 @@ predictions made with these, and the factors that lead from a prediction to the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from specmini import theory
-from specmini.generate import Generation
+from specmini.generate import Generation, Round
 from specmini.repetition import repetition
 from specmini.student import student_t
 from specmini.tallies import Acceptance, Tally, acceptance, tally, total
 
-__all__ = ["Cell", "Prediction", "Residual", "Runs", "cell", "pooled"]
+__all__ = ["Cell", "Prediction", "Residual", "Runs", "cell", "cell_of_rounds", "pooled"]
 
 Runs = tuple[tuple[Generation, ...], ...]
 
@@ -205,11 +205,40 @@ def cell(plain: Runs, speculative: Runs, draft_length: int) -> Cell:
             f"and {len(speculative)}"
         )
     texts = [text for prompt in speculative for text in prompt]
-    rounds = [round for text in texts for round in text.rounds]
+    return cell_of_rounds(
+        _by_prompt(plain),
+        _by_prompt(speculative),
+        [round for text in texts for round in text.rounds],
+        [round for text in texts for round in text.rounds[1:]],
+        draft_length,
+        float(np.mean([repetition(text.tokens) for text in texts])),
+    )
+
+
+def cell_of_rounds(
+    plain: Iterable[Tally],
+    speculative: Iterable[Tally],
+    rounds: Sequence[Round],
+    later: Iterable[Round],
+    draft_length: int,
+    repetition: float,
+) -> Cell:
+    """A cell from rounds of any origin.
+
+    Args:
+        plain: as in ``Cell``, for each unit that was measured both ways.
+        speculative: of the same units, in the same order.
+        rounds: all speculative ones.
+        later: those of them in which a draft model had read the prompt before.
+        draft_length: K.
+        repetition: as in ``Cell``.
+
+    Raises:
+        ValueError: no later round drafted K tokens, or as ``tallies.acceptance``.
+    """
     full = [
         round
-        for text in texts
-        for round in text.rounds[1:]
+        for round in later
         if len(round.drafted) == draft_length and len(round.tokens) == round.n_accepted + 1
     ]
     if not full:
@@ -219,12 +248,12 @@ def cell(plain: Runs, speculative: Runs, draft_length: int) -> Cell:
     gained = np.bincount([len(round.tokens) for round in rounds], minlength=draft_length + 2)
     return Cell(
         draft_length=draft_length,
-        plain=_by_prompt(plain),
-        speculative=_by_prompt(speculative),
+        plain=tuple(plain),
+        speculative=tuple(speculative),
         full=tally(full),
         acceptance=acceptance(rounds, draft_length),
         gained=tuple(gained[1:].tolist()),
-        repetition=float(np.mean([repetition(text.tokens) for text in texts])),
+        repetition=repetition,
     )
 
 

@@ -183,6 +183,21 @@ def choice(name: str, value: object, choices: tuple[str, ...], *, any_case: bool
     raise ValueError(f"{name} must be one of {listed}, got {value!r}")
 
 
+def switch(name: str, value: object) -> bool:
+    """Return ``value`` if it is ``True`` or ``False``.
+
+    Args:
+        name: argument name for the message.
+        value: what the caller gave.
+
+    Raises:
+        ValueError: it is anything else.
+    """
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
+    return value
+
+
 def _in_range(
     name: str, value: ArrayLike, low: float, high: float, allowed: str, infinite: bool = False
 ) -> FloatArray:

@@ -16,7 +16,7 @@ import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import torch
 
@@ -29,7 +29,9 @@ from specmini.threads import single_thread
 from specmini.torch_model import TorchModel
 from specmini.torch_step import torch_step
 
-__all__ = ["Choice", "FastModel", "candidates", "fast_model", "step_seconds"]
+__all__ = ["Choice", "FastModel", "candidates", "fast_model", "prepared", "step_seconds"]
+
+Prepared = TypeVar("Prepared")
 
 several: Final = 4  # tokens that stand for all T > 1
 
@@ -129,29 +131,45 @@ def step_seconds(
     return seconds
 
 
-def _step(model: GPT, name: str) -> Step:
-    """A model's step by name, made once as long as the weights stay what they are."""
+def prepared(model: GPT, name: str, make: Callable[[], Prepared]) -> Prepared:
+    """What is made of a model's weights, made once as long as they stay what they are.
+
+    Args:
+        model: the weights.
+        name: what it is; a name has one maker.
+        make: makes it; what it gives must not hold on to the model.
+    """
     # what was made in inference mode counts no versions
     versions = tuple(
         (weight.data_ptr(), -1 if weight.is_inference() else weight._version)
         for weight in model.parameters()
     )
-    known, steps = _made.get(model, (versions, {}))
+    known, made = _made.get(model, (versions, {}))
     if known != versions or model not in _made:
-        steps = {}
-        _made[model] = versions, steps
-    if name not in steps:
-        makers = candidates(model)
-        if name not in makers:
-            raise ValueError(f"choice must name steps out of {sorted(makers)}, got {name!r}")
-        steps[name] = makers[name]()
-    return steps[name]
+        made = {}
+        _made[model] = versions, made
+    if name not in made:
+        made[name] = make()
+    found: Prepared = made[name]
+    return found
 
 
 # packing and compiling take a second; no step holds on to its GPT, so the entry goes with it
-_made: weakref.WeakKeyDictionary[GPT, tuple[tuple[tuple[int, int], ...], dict[str, Step]]] = (
+_made: weakref.WeakKeyDictionary[GPT, tuple[tuple[tuple[int, int], ...], dict[str, Any]]] = (
     weakref.WeakKeyDictionary()
 )
+
+
+def _step(model: GPT, name: str) -> Step:
+    """A model's step by name."""
+
+    def make() -> Step:
+        makers = candidates(model)
+        if name not in makers:
+            raise ValueError(f"choice must name steps out of {sorted(makers)}, got {name!r}")
+        return makers[name]()
+
+    return prepared(model, name, make)
 
 
 def _measured_choice(model: GPT) -> Choice:

@@ -20,12 +20,15 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from specmini.gpt import GPT, Block
 from specmini.step_model import Array, StepModel
 
 __all__ = ["NumpyModel", "NumpyStep"]
+
+Ids = Sequence[int] | NDArray[np.int64]
 
 few_rows: Final = 3  # up to here BLAS is faster row by row: it copies the matrix for a product
 
@@ -100,14 +103,27 @@ class NumpyStep:
             (T, V).
         """
         end = past + len(tokens)
-        x: Array = self._embeddings.take(tokens, axis=0)  # (T, D)
-        x += self._positions[past:end]
+        x = self._embedded(tokens, slice(past, end))  # (T, D)
         for matrices, stored in zip(self._blocks, cache[:, :, :, :end], strict=True):
             x += self._attend(_times(self._normed(x), matrices.qkv), stored, past, matrices.mixed)
-            hidden = _times(self._normed(x), matrices.hidden)  # (T, 4D)
-            padded = self._input(*hidden.shape)  # (T, 4D + 1)
-            _gelu(hidden, out=padded[:, :-1])
-            x += _times(padded, matrices.out)
+            x += self._hidden(x, matrices)
+        return self._logits(x)
+
+    def _embedded(self, tokens: Ids, positions: slice | NDArray[np.int64]) -> Array:
+        """Tokens at their positions: T of each to (T, D)."""
+        x: Array = self._embeddings.take(tokens, axis=0)  # (T, D)
+        x += self._positions[positions]
+        return x
+
+    def _hidden(self, x: Array, matrices: _Matrices) -> Array:
+        """What a block's two-layer network adds: (T, D) to (T, D)."""
+        hidden = _times(self._normed(x), matrices.hidden)  # (T, 4D)
+        padded = self._input(*hidden.shape)  # (T, 4D + 1)
+        _gelu(hidden, out=padded[:, :-1])
+        return _times(padded, matrices.out)
+
+    def _logits(self, x: Array) -> Array:
+        """(T, D) to (T, V)."""
         return _times(self._normed(x), self._head)
 
     def _attend(self, qkv: Array, stored: Array, past: int, matrix: Array) -> Array:

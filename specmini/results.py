@@ -18,7 +18,16 @@ from typing import Any
 from specmini.cell import Cell
 from specmini.tallies import Acceptance, Tally
 
-__all__ = ["Setting", "Settings", "load", "measured_hugging_face", "measured_speedups", "store"]
+__all__ = [
+    "Setting",
+    "Settings",
+    "cell_from_json",
+    "cell_to_json",
+    "load",
+    "measured_hugging_face",
+    "measured_speedups",
+    "store",
+]
 
 data = Path(str(resources.files("specmini"))) / "data"
 
@@ -108,14 +117,31 @@ def load(path: Path) -> Settings:
 
 
 def _to_json(one: Setting) -> dict[str, Any]:
-    cell = one.cell
     return {
         "draft": one.draft,
         "kind": one.kind,
         "temperature": one.temperature,
-        "draft_length": cell.draft_length,
         "speedups": [round(value, 4) for value in one.speedups],
         "forecast": round(one.forecast, 4),
+        **cell_to_json(one.cell),
+    }
+
+
+def _from_json(row: dict[str, Any]) -> Setting:
+    return Setting(
+        draft=row["draft"],
+        kind=row["kind"],
+        temperature=row["temperature"],
+        cell=cell_from_json(row),
+        speedups=tuple(row["speedups"]),
+        forecast=row["forecast"],
+    )
+
+
+def cell_to_json(cell: Cell) -> dict[str, Any]:
+    """A cell's sums; times are rounded to a microsecond."""
+    return {
+        "draft_length": cell.draft_length,
         "repetition": round(cell.repetition, 4),
         "offered": cell.acceptance.offered,
         "accepted": cell.acceptance.accepted,
@@ -126,8 +152,9 @@ def _to_json(one: Setting) -> dict[str, Any]:
     }
 
 
-def _from_json(row: dict[str, Any]) -> Setting:
-    cell = Cell(
+def cell_from_json(row: dict[str, Any]) -> Cell:
+    """What ``cell_to_json`` gave, among other entries perhaps."""
+    return Cell(
         draft_length=row["draft_length"],
         plain=_tallies(row["plain"]),
         speculative=_tallies(row["speculative"]),
@@ -136,10 +163,6 @@ def _from_json(row: dict[str, Any]) -> Setting:
         gained=tuple(row["gained"]),
         repetition=row["repetition"],
     )
-    speedups = tuple(row["speedups"])
-    return Setting(
-        row["draft"], row["kind"], row["temperature"], cell, speedups, row["forecast"]
-    )  # fmt: skip
 
 
 def _row(tally: Tally) -> list[float]:

@@ -18,7 +18,49 @@ from specmini.gpt import GPT, Block
 from specmini.kernels import Kernel
 from specmini.step_model import Array, Step
 
-__all__ = ["TorchStep", "torch_step"]
+__all__ = ["AfterAttention", "BeforeAttention", "TorchStep", "compiled", "torch_step"]
+
+
+class BeforeAttention(nn.Module):
+    """A block up to its attention: what each position asks for and stores.
+
+    Args:
+        block: the weights, which are shared or packed.
+        kernel: multiplies by its matrices.
+    """
+
+    def __init__(self, block: Block, kernel: Kernel) -> None:
+        super().__init__()
+        self.ln_1 = block.ln_1
+        self.c_attn = kernel(block.attn.c_attn.weight.detach(), block.attn.c_attn.bias.detach())
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(T, D) to (T, 3D): queries, keys and values."""
+        qkv: Tensor = self.c_attn(self.ln_1(x))
+        return qkv
+
+
+class AfterAttention(nn.Module):
+    """The rest of a block.
+
+    Args:
+        block: the weights, which are shared or packed.
+        kernel: multiplies by its matrices.
+    """
+
+    def __init__(self, block: Block, kernel: Kernel) -> None:
+        super().__init__()
+        self.ln_2 = block.ln_2
+        self.attn_proj, self.c_fc, self.mlp_proj = (
+            kernel(linear.weight.detach(), linear.bias.detach())
+            for linear in (block.attn.c_proj, block.mlp.c_fc, block.mlp.c_proj)
+        )
+
+    def forward(self, x: Tensor, mixed: Tensor) -> Tensor:
+        """The stream before the block and what attention mixed, each (T, D), to (T, D)."""
+        x = x + self.attn_proj(mixed)
+        x = x + self.mlp_proj(F.gelu(self.c_fc(self.ln_2(x)), approximate="tanh"))
+        return x
 
 
 class _TorchBlock(nn.Module):
@@ -27,23 +69,19 @@ class _TorchBlock(nn.Module):
     def __init__(self, block: Block, kernel: Kernel) -> None:
         super().__init__()
         self.heads = block.attn.heads
-        self.ln_1, self.ln_2 = block.ln_1, block.ln_2
-        self.c_attn, self.attn_proj, self.c_fc, self.mlp_proj = (
-            kernel(linear.weight.detach(), linear.bias.detach())
-            for linear in (block.attn.c_attn, block.attn.c_proj, block.mlp.c_fc, block.mlp.c_proj)
-        )
+        self.before = BeforeAttention(block, kernel)
+        self.after = AfterAttention(block, kernel)
 
     def forward(self, x: Tensor, stored: Tensor, past: int, mask: Tensor | None) -> Tensor:
         """(T, D) to (T, D); stored is (2, 1, H, past + T, D/H)."""
         new, width = x.shape[0], x.shape[1]
-        qkv = self.c_attn(self.ln_1(x)).view(1, new, 3, self.heads, -1)  # (1, T, 3, H, D/H)
+        qkv = self.before(x).view(1, new, 3, self.heads, -1)  # (1, T, 3, H, D/H)
         q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)  # each (1, H, T, D/H)
         keys, values = stored.unbind(0)  # each (1, H, past + T, D/H)
         keys[:, :, past:] = k
         values[:, :, past:] = v
         y = F.scaled_dot_product_attention(q, keys, values, mask)  # (1, H, T, D/H)
-        x = x + self.attn_proj(y.transpose(1, 2).reshape(new, width))
-        x = x + self.mlp_proj(F.gelu(self.c_fc(self.ln_2(x)), approximate="tanh"))
+        x = self.after(x, y.transpose(1, 2).reshape(new, width))
         return x
 
 
@@ -79,15 +117,20 @@ class TorchStep(nn.Module):
         return logits
 
 
-def torch_step(model: GPT, kernel: Kernel) -> Step:
-    """A compiled ``TorchStep`` that takes and gives NumPy arrays."""
-    module: Callable[[Tensor, Tensor, int], Tensor] = TorchStep(model, kernel).eval()
+def compiled(module: nn.Module) -> Callable[..., Tensor]:
+    """A module as TorchScript; a torch without it runs the same module, more slowly."""
+    run: Callable[..., Tensor] = module.eval()
     with warnings.catch_warnings():
         # deprecated in favor of compilers that need C++ on the reader's machine
         warnings.simplefilter("ignore")
-        # a torch without TorchScript runs the same module, more slowly
         with contextlib.suppress(AttributeError, RuntimeError):
-            module = torch.jit.script(module)
+            run = torch.jit.script(module)
+    return run
+
+
+def torch_step(model: GPT, kernel: Kernel) -> Step:
+    """A compiled ``TorchStep`` that takes and gives NumPy arrays."""
+    module: Callable[[Tensor, Tensor, int], Tensor] = compiled(TorchStep(model, kernel))
 
     @torch.inference_mode()
     def step(tokens: Sequence[int], cache: Array, past: int) -> Array:

@@ -178,7 +178,10 @@ def test_nothing_in_the_repository_names_a_machine_or_fetches_from_elsewhere():
             assert not host.search(text) or name.startswith("tests/"), name
 
 
-PAPER_WING = ("theory", "conversions", "published", "roofline", "catalog")
+PAPER_WING = (
+    *("theory", "conversions", "published", "roofline", "catalog", "overhead", "experts"),
+    *("deployment", "draft_cost", "batch_speedup", "crossover"),
+)
 
 
 @pytest.mark.parametrize("module", PAPER_WING)

@@ -3,6 +3,7 @@
 import datetime
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from specmini.roofline import Machine, pass_time, ridge_tokens, verify_cost
 
 h100 = catalog.machine("h100")
 llama_8b = catalog.model("llama-3.1-8b")
-machines = list(catalog.machines().values())
-models = list(catalog.models().values())
+machines = [machine for machine in catalog.machines().values() if machine.peak_flops]
+# gated, grouped-query and dense; tests/test_experts.py and below for the others
+models = [m for m in catalog.models().values() if m.gated_mlp and not (m.latent or m.experts)]
 reproducible = settings(deadline=None, derandomize=True, max_examples=200)
 
 
@@ -277,6 +279,51 @@ def test_ignored_activations_stay_within_the_documented_bound():
         if model is llama_8b:
             assert share == pytest.approx(0.0008, abs=0.00005)
             assert share * ridge_tokens(h100) == pytest.approx(0.23, abs=0.02)
+
+
+def test_latent_attention_caches_little_and_computes_much():
+    model, batch, context = catalog.model("deepseek-v3"), 16, 32_768
+    plain, check = (pass_time(h100, model, batch, n, context) for n in (1, 2))
+    # 16 x 32,769 positions x 61 layers x 576 numbers x 2 bytes = 36.84 GB
+    assert plain.kv_bytes == batch * (context + 1) * 61 * 576 * 2
+    # each position: 2 x 128 x 1088 operations a layer for 1,152 bytes, 241.8 a byte; the H100's
+    # ridge is at 295.3, so one token reads and two tokens compute
+    assert (plain.attention_bound, check.attention_bound) == ("memory", "compute")
+    assert plain.attention_time == pytest.approx(36.843e9 / 3.35e12, rel=1e-4)
+    operations = batch * (2 * context + 3) * 61 * 2 * 128 * 1088
+    assert check.attention_flops == operations
+    assert check.attention_time == pytest.approx(operations / 989.4e12, rel=1e-12)
+
+
+def test_a_window_ends_what_is_read_and_attended():
+    model = replace(llama_8b, windowed_layers=8, window=100)
+    # 8 of 32 layers see the last 100 positions, the new token included
+    for context in (0, 50, 98, 99, 100, 5000):
+        for new in (1, 3, 120):
+            step = pass_time(h100, model, 2, new, context)
+            seen, attended = {}, {}
+            for window in (100, 10**9):
+                pairs = [
+                    (i, j)
+                    for i in range(context, context + new)
+                    for j in range(max(0, i - window + 1), i + 1)
+                ]
+                attended[window] = len(pairs)
+                seen[window] = len({j for _, j in pairs})
+            assert step.kv_bytes == 2 * 2 * 2048 * (24 * seen[10**9] + 8 * seen[100])
+            assert step.attention_flops == 2 * 4 * 4096 * (24 * attended[10**9] + 8 * attended[100])
+
+
+def test_devices_leave_routers_and_down_projections_whole():
+    model = catalog.model("deepseek-v3")
+    machine = catalog.machine("h200")
+    one, eight = (pass_time(machine, model, 1, 1, 1000, devices=d) for d in (1, 8))
+    whole = model.replicated_parameters
+    assert eight.linear_flops == 2 * (whole + (model.matmul_parameters - whole) / 8)
+    assert eight.weight_bytes == pytest.approx((one.weight_bytes - 2 * whole) / 8 + 2 * whole)
+    # all devices hold the one compressed cache; heads are divided
+    assert eight.kv_bytes == one.kv_bytes
+    assert eight.attention_flops == one.attention_flops / 8
 
 
 def test_the_documented_gap_to_a_measured_pair():

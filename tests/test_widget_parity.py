@@ -1,5 +1,6 @@
 """The script's formulas against Python's, on a generated grid, and its logic without a page."""
 
+import datetime
 import itertools
 import json
 import math
@@ -11,8 +12,19 @@ import numpy as np
 import pytest
 
 from specmini import catalog, roofline, theory
+from specmini.catalog import Experts, LatentAttention, Machine, Model
+from specmini.deployment import Deployment
+from specmini.ridge import model_ridge_tokens
 from specmini.rules import RULES
-from specmini.widgets import OverlapExplorer, SpeedupExplorer, assemble, passage, recorded
+from specmini.widgets import (
+    OverlapExplorer,
+    RooflineExplorer,
+    SpeedupExplorer,
+    assemble,
+    passage,
+    recorded,
+)
+from specmini.widgets.load import MACHINES, peak_of
 from specmini.widgets.settings import RANGES, SettingError
 
 TOLERANCE = 1e-12
@@ -23,8 +35,97 @@ ALPHAS = sorted({*EDGES, *np.linspace(0.05, 0.95, 19).round(12).tolist(), 1 / 3,
 COSTS = (0.0, 1e-9, 0.005, 0.04, 0.1, 1 / 3, 0.7, 1.0)
 LENGTHS = (0, 1, 2, 3, 4, 7, 8, 12, 16, 31, 64)
 VERIFY_COSTS = (1.0, 1.002, 1.6, 5.0)
-LOADS = list(itertools.product((1, 7, 64, 512), (1, 2, 5, 17, 65), (0, 1, 1024, 131072)))
 TEMPERATURES = (0, 1e-3, 0.05, 0.3, 0.7, 1, 1.15, 2)
+LOADS_EACH = 25
+TODAY = datetime.date(2026, 12, 1)
+# What the catalog may lack: a machine without gaps, and shapes that use every part of a pass.
+WHOLE_MACHINE = Machine(
+    *("whole", 1e15, 3e12, 1.5e11, "made up", TODAY),
+    peak_flops_8bit=2e15,
+    peak_flops_4bit=4e15,
+    interconnect=4.5e11,
+)
+SHAPE = ("layers", "hidden", "intermediate", "heads", "kv_heads", "head_dim", "vocabulary")
+SHAPES = {
+    "windows and experts": (
+        (36, 2880, 2880, 64, 8, 64, 201088),
+        {
+            "windowed_layers": 18,
+            "window": 128,
+            "biases": True,
+            "sinks": True,
+            "experts": Experts(128, 4, 2880, router_bias=True),
+        },
+    ),
+    "latent, shared and dense": (
+        (61, 7168, 18432, 128, 1, 192, 129280),
+        {
+            "latent": LatentAttention(512, 64, 128, 1536),
+            "experts": Experts(256, 8, 2048, shared_width=2048, dense_layers=3),
+        },
+    ),
+    "every expert": ((4, 64, 256, 8, 2, 8, 500), {"experts": Experts(4, 4, 32)}),
+    "all windows": ((12, 768, 3072, 16, 16, 64, 50257), {"windowed_layers": 12, "window": 1}),
+    "two matrices": (
+        (12, 768, 3072, 16, 16, 64, 50257),
+        {"gated_mlp": False, "biases": True, "norm_biases": True, "positions": 1024},
+    ),
+}
+
+
+def made_up_models():
+    for name, (sizes, more) in SHAPES.items():
+        shape = dict(zip(SHAPE, sizes, strict=True))
+        yield Model(name=name, **shape, tied_embeddings=False, source="", checked_on=TODAY, **more)
+
+
+def pairs():
+    """Machine and model, each as Python has it and as a call names it."""
+    catalog_machines = [(key, catalog.machine(key)) for key in MACHINES]
+    for key, machine in [*catalog_machines, (None, WHOLE_MACHINE)]:
+        name = key or assemble.machine_entry(machine)
+        for model_key, model in catalog.models().items():
+            yield machine, model, name, model_key
+        for model in made_up_models():
+            yield machine, model, name, assemble.model_entry(model)
+
+
+def random_runs(rng, machine, model):
+    """A deployment of the pair with all that it allows, and the same as the script takes it."""
+    devices = [1]
+    if machine.interconnect is not None:
+        devices = [count for count in (1, 2, 4, 8) if model.heads % count == 0]
+    arithmetic = [bits for bits in (16, 8, 4) if peak_of(machine, bits) is not None]
+    how = {
+        "bits": int(rng.choice((16, 8, 4))),
+        "arithmetic": int(rng.choice(arithmetic)),
+        "devices": int(rng.choice(devices)),
+        "overhead": dict(
+            zip(
+                ("perPass", "perLayer", "perSequence", "perToken", "transfer"),
+                (rng.choice((0.0, 1e-5), 5) * rng.random(5)).tolist(),
+                strict=True,
+            )
+        ),
+    }
+    deployment = Deployment(
+        machine,
+        model,
+        bytes_per_weight=how["bits"] / 8,
+        arithmetic_bits=how["arithmetic"],
+        devices=how["devices"],
+        overhead=roofline.Overhead(*how["overhead"].values()),
+    )
+    return deployment, how
+
+
+def random_loads(rng):
+    """Batches, new tokens and contexts, most of them small, some at the ends of their ranges."""
+    batch = np.exp(rng.uniform(0, np.log(513), LOADS_EACH)).astype(int)
+    new = rng.choice((1, 2, 3, 4, 5, 6, 9, 17, 65), LOADS_EACH)
+    context = np.exp(rng.uniform(0, np.log(131073), LOADS_EACH)).astype(int) - 1
+    context[:3] = (0, 127, 131072)
+    return batch, new, context
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +190,7 @@ def test_closed_forms_agree(javascript, name, points, expected):
 
 def test_the_grid_is_large_enough():
     theory_points = sum(len(points) for _, points, _ in closed_forms())
-    roofline_points = len(catalog.machines()) * len(catalog.models()) * len(LOADS)
+    roofline_points = sum(1 for _ in pairs()) * LOADS_EACH
     assert theory_points >= 5000
     assert roofline_points >= 5000
 
@@ -109,33 +210,96 @@ def test_best_draft_length_agrees(javascript):
             assert curve[found] == pytest.approx(curve[int(best)], rel=NEAR_TIE, abs=0.0)
 
 
-def test_pass_times_agree(javascript):
+def test_passes_agree(javascript):
+    rng = np.random.default_rng(4)
     points, expected = [], []
-    batch, new, context = (np.array(column) for column in zip(*LOADS, strict=True))
-    for machine_key, machine in catalog.machines().items():
-        for model_key, model in catalog.models().items():
-            points += [[machine_key, model_key, *load] for load in LOADS]
-            ours = roofline.pass_time(machine, model, batch, new, context)
-            computing = ours.bound == "compute"
-            expected += zip(ours.time, computing, ours.memory_needed, ours.fits, strict=True)
+    for machine, model, *names in pairs():
+        deployment, how = random_runs(rng, machine, model)
+        loads = random_loads(rng)
+        points += [[*names, how, *load] for load in zip(*(x.tolist() for x in loads), strict=True)]
+        ours = deployment.pass_time(*loads)
+        columns = (
+            *(ours.time, ours.weights_time, ours.attention_time, ours.communication_time),
+            *(ours.overhead_time, ours.weight_bytes, ours.kv_bytes, ours.linear_flops),
+            *(ours.attention_flops, ours.experts_touched, ours.memory_needed),
+            *(ours.bound == "compute", ours.attention_bound == "compute", ours.fits),
+        )
+        expected += zip(*columns, strict=True)
     assert_equal_numbers(javascript(pass_time=points), expected)
 
 
 def test_verify_costs_agree(javascript):
+    rng = np.random.default_rng(5)
     points, expected = [], []
-    for machine_key, machine in catalog.machines().items():
-        for model_key, model in catalog.models().items():
-            loads = np.array(LOADS)
-            loads[:, 1] -= 1
-            points += [[machine_key, model_key, *load] for load in loads.tolist()]
-            expected += roofline.verify_cost(machine, model, *loads.T).tolist()
+    for machine, model, *names in pairs():
+        deployment, how = random_runs(rng, machine, model)
+        batch, new, context = random_loads(rng)
+        loads = (batch, new - 1, context)
+        points += [[*names, how, *load] for load in zip(*(x.tolist() for x in loads), strict=True)]
+        expected += deployment.verify_cost(*loads).tolist()
     assert_equal_numbers(javascript(verify_cost=points), expected)
+
+
+def test_ridges_agree(javascript):
+    rng = np.random.default_rng(6)
+    points, expected = [], []
+    for machine, model, *names in pairs():
+        deployment, how = random_runs(rng, machine, model)
+        points.append([*names, how])
+        expected.append(model_ridge_tokens(deployment))
+    assert_equal_numbers(javascript(ridge_tokens=points), expected)
+
+
+def test_the_roofline_explorer_agrees_with_its_python_side(javascript):
+    rng = np.random.default_rng(7)
+    settings, expected = [], []
+    for machine, model in itertools.product(MACHINES, catalog.models()):
+        _, how = random_runs(rng, catalog.machine(machine), catalog.model(model))
+        setting = {
+            "machine": machine,
+            "model": model,
+            "weight_bits": how["bits"],
+            "arithmetic_bits": how["arithmetic"],
+            "devices": how["devices"],
+            "batch": int(rng.integers(1, 513)),
+            "K": int(rng.integers(0, 17)),
+            "context": int(rng.integers(0, 131073)),
+            "overhead_ms": round(float(rng.random()), 3),
+        }
+        ours = RooflineExplorer(**setting)
+        settings.append([setting])
+        expected.append(
+            (
+                *(ours.step.time, ours.check.time, ours.verify_cost, ours.ridge_tokens),
+                *(ours.largest_batch, ours.check.fits),
+            )
+        )
+    assert_equal_numbers(javascript(roof=settings), expected)
+
+
+def test_both_sides_refuse_the_same_combinations_in_the_same_words(javascript):
+    ours = RooflineExplorer(machine="l4")
+    now = {name: getattr(ours, name) for name in ("machine", "model", "arithmetic_bits", "devices")}
+    asked, sentences = [], []
+    for machine, model in itertools.product(MACHINES, catalog.models()):
+        for bits, devices in itertools.product((16, 8, 4), (1, 2, 4, 8)):
+            changed = {"machine": machine, "model": model}
+            changed |= {"arithmetic_bits": bits, "devices": devices}
+            try:
+                sentence = ours.require_possible(**changed)
+            except SettingError as refused:
+                sentence = str(refused)
+            asked.append([{**now, **changed}])
+            sentences.append(sentence)
+    assert javascript(impossible=asked) == sentences
+    assert None in sentences
+    assert len(set(sentences)) > 3
 
 
 def test_the_explorer_agrees_with_its_python_side(javascript):
     settings, expected = [], []
     ours = SpeedupExplorer()
-    choices = itertools.product(catalog.machines(), catalog.models(), (1, 48, 512))
+    choices = itertools.product(MACHINES, catalog.models(), (1, 48, 512))
     for number, (machine, model, batch) in enumerate(choices):
         setting = {
             "alpha": ALPHAS[number % len(ALPHAS)],
@@ -145,6 +309,8 @@ def test_the_explorer_agrees_with_its_python_side(javascript):
             "machine": machine,
             "model": model,
             "context": (0, 1024, 8192)[number % 3],
+            "weight_bits": (16, 8, 4)[number % 5 % 3],
+            "devices": 1,
         }
         for name, value in setting.items():
             setattr(ours, name, value)

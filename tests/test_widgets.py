@@ -2,9 +2,11 @@
 
 import gzip
 import json
+import math
 import re
 import subprocess
 import sys
+from functools import partial
 from html.parser import HTMLParser
 from importlib import resources
 
@@ -13,15 +15,20 @@ import pytest
 import traitlets
 
 from specmini import catalog, palette, roofline, theory
+from specmini.crossover import largest_batch
+from specmini.deployment import Deployment
+from specmini.ridge import model_ridge_tokens
 from specmini.rules import RULES, accepted
 from specmini.widgets import (
     OverlapExplorer,
     PageWidget,
+    RooflineExplorer,
     RoundPlayer,
     SpeedupExplorer,
     assemble,
     passage,
 )
+from specmini.widgets.load import MACHINES, peak_of
 from specmini.widgets.page import MIME
 from specmini.widgets.player import FALLBACK_ROUNDS
 from specmini.widgets.settings import RANGES, Number, SettingError
@@ -92,6 +99,10 @@ def output(widget):
         ("machine", "h1000", "machine must be one of a100, h100"),
         ("model", None, "model must be one of llama-3.2-1b"),
         ("controls", ["alpha", "machine"], "controls must be some of alpha, c, K, batch, got"),
+        ("weight_bits", 5, "weight_bits must be one of 16, 8, 4, got 5"),
+        ("weight_bits", "8", "weight_bits must be one of 16, 8, 4, got '8'"),
+        ("devices", 3, "devices must be one of 1, 2, 4, 8, got 3"),
+        ("devices", True, "devices must be one of 1, 2, 4, 8, got True"),
     ],
 )
 def test_a_refused_setting_says_why_and_changes_nothing(name, value, sentence):
@@ -139,7 +150,43 @@ def test_settings_are_observed_and_linked():
     assert seen == [0.3, 0.55]
 
 
-# --- what the explorer computes ------------------------------------------------------------------
+def test_settings_that_exclude_each_other_are_refused_together():
+    poor, rich = (
+        next(key for key in MACHINES if (peak_of(catalog.machine(key), 4) is None) is lacking)
+        for lacking in (True, False)
+    )
+    sentence = f"arithmetic_bits must be 16 on {catalog.machine(poor).name}"
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        RooflineExplorer(machine=poor, arithmetic_bits=4)
+    widget = RooflineExplorer(machine=rich, arithmetic_bits=4)
+    before = widget.page_state()
+    with pytest.raises(traitlets.TraitError, match=re.escape(sentence)):
+        widget.machine = poor
+    assert widget.page_state() == before
+    # What the page sends when a reader chooses that machine: both at once.
+    widget.set_state({"machine": poor, "arithmetic_bits": 16})
+    assert (widget.machine, widget.arithmetic_bits) == (poor, 16)
+
+
+def test_devices_must_divide_the_heads_and_be_able_to_talk():
+    linked = next(key for key in MACHINES if catalog.machine(key).interconnect is not None)
+    mute = next(key for key in MACHINES if catalog.machine(key).interconnect is None)
+    assert RooflineExplorer(machine=linked, devices=8).step.communication_time > 0
+    with pytest.raises(ValueError, match=r"devices must divide the 14 heads of Qwen2.*, got 4"):
+        SpeedupExplorer(machine=linked, model="qwen2.5-0.5b", devices=4)
+    with pytest.raises(ValueError, match="whose interconnect is not documented, got 2"):
+        SpeedupExplorer(machine=mute, devices=2)
+
+
+def test_a_machine_without_a_documented_peak_is_no_choice():
+    unknown = [key for key in catalog.machines() if key not in MACHINES]
+    for key in unknown:
+        with pytest.raises(ValueError, match="machine must be one of a100"):
+            RooflineExplorer(machine=key)
+    assert [key for key, machine in catalog.machines().items() if machine.peak_flops] == MACHINES
+
+
+# --- what the explorers compute ------------------------------------------------------------------
 
 
 def test_the_explorer_uses_the_roofline_and_the_theory():
@@ -156,6 +203,40 @@ def test_the_explorer_uses_the_roofline_and_the_theory():
         for k in range(17)
     ]
     assert widget.best_draft_length == int(np.argmax(speedups))
+
+
+def test_the_explorer_takes_narrow_weights_and_several_devices():
+    plain, narrow = SpeedupExplorer(batch=128), SpeedupExplorer(batch=128, weight_bits=4)
+    machine, model = catalog.machine("h100"), catalog.model("llama-3.1-8b")
+    assert narrow.verify_cost == roofline.verify_cost(machine, model, 128, 4, 1024, 0.5)
+    # A quarter of the bytes is a quarter of the ridge: 640 tokens are far past it.
+    assert narrow.verify_cost > plain.verify_cost > 1.2
+
+
+def test_the_roofline_explorer_reports_the_roofline():
+    widget = RooflineExplorer(batch=100, K=7, weight_bits=8, context=5000, overhead_ms=0.5)
+    machine, model = catalog.machine("h100"), catalog.model("llama-3.1-8b")
+    overhead = roofline.Overhead(seconds_per_pass=0.0005)
+    check = roofline.pass_time(machine, model, 100, 8, 5000, 1, overhead=overhead)
+    assert widget.check == check
+    assert widget.step == roofline.pass_time(machine, model, 100, 1, 5000, 1, overhead=overhead)
+    assert widget.verify_cost == check.time / widget.step.time
+    assert widget.ridge_tokens == pytest.approx(roofline.ridge_tokens(machine, 1), rel=1e-14)
+    assert widget.largest_batch == largest_batch(widget.deployment, 0.0, 5008)
+    # 80 GB less 8.03 GB of weights, 5008 positions of 128 KiB each
+    assert widget.largest_batch == (80e9 - 8_030_261_248) // (5008 * 131072)
+
+
+def test_the_ridge_of_experts_is_where_the_limits_change():
+    sparse = [model for model in catalog.models().values() if model.experts]
+    assert sparse
+    for model in sparse:
+        deployment = Deployment(catalog.machine("h100"), model)
+        ridge = model_ridge_tokens(deployment)
+        around = np.array([math.floor(ridge * 0.99), math.ceil(ridge * 1.01)])
+        bounds = deployment.pass_time(around, 1, 0).bound
+        assert list(bounds) == ["memory", "compute"]
+        assert ridge > roofline.ridge_tokens(catalog.machine("h100"))
 
 
 def test_the_number_to_know():
@@ -268,12 +349,8 @@ def test_a_refused_setting_of_the_overlap_explorer_says_why(setting, sentence):
 
 
 def test_outputs_are_the_same_in_every_run():
-    for make in (
-        SpeedupExplorer,
-        OverlapExplorer,
-        RoundPlayer,
-        lambda: RoundPlayer(recording=RECORDING, title="t"),
-    ):
+    recorded = partial(RoundPlayer, recording=RECORDING, title="t")
+    for make in (SpeedupExplorer, RooflineExplorer, OverlapExplorer, RoundPlayer, recorded):
         first, second = output(make()), output(make())
         assert first.keys() == second.keys()
         for mime in ("text/plain", MIME):
@@ -288,6 +365,11 @@ def test_reprs_are_short_and_stable():
     assert repr(elsewhere) == (
         "SpeedupExplorer(alpha=0.8, c=0.1, K=2, batch=1, machine='a100', context=0)"
     )
+    roofs = RooflineExplorer(), RooflineExplorer(machine="l4", weight_bits=8, overhead_ms=1)
+    assert [repr(roof) for roof in roofs] == [
+        "RooflineExplorer(batch=64, K=4)",
+        "RooflineExplorer(batch=64, K=4, machine='l4', weight_bits=8, overhead_ms=1.0)",
+    ]
     assert repr(RoundPlayer(seed=7)) == "RoundPlayer(alpha=0.8, K=4, seed=7)"
     assert repr(OverlapExplorer(target_temperature=0.5)) == (
         "OverlapExplorer(context='typical', rule='textbook', target_temperature=0.5, "
@@ -308,7 +390,20 @@ def test_the_page_gets_every_setting_and_nothing_else():
         "machine": "h100",
         "model": "llama-3.1-8b",
         "context": 1024,
+        "weight_bits": 16,
+        "devices": 1,
         "controls": ["alpha", "c", "K", "batch"],
+    }
+    assert output(RooflineExplorer(overhead_ms=2))[MIME]["state"] == {
+        "machine": "h100",
+        "model": "llama-3.1-8b",
+        "weight_bits": 16,
+        "arithmetic_bits": 16,
+        "devices": 1,
+        "batch": 64,
+        "K": 4,
+        "context": 1024,
+        "overhead_ms": 2.0,
     }
     assert set(output(RoundPlayer())[MIME]["state"]) == {"alpha", "K", "seed", "recording", "title"}
 
@@ -344,6 +439,35 @@ def test_the_explorer_falls_back_to_a_table():
     ]
     for said in ("α = 0.6", "c = 0.2", "batch 64", "NVIDIA H100", f"{widget.best_draft_length}"):
         assert said in page.text
+
+
+def test_the_roofline_explorer_falls_back_to_a_drawing_and_two_bills():
+    widget = RooflineExplorer(batch=8, K=3, overhead_ms=1.5)
+    page = Cells(widget.fallback_html())
+    assert not page.open
+    columns = [
+        [1e3 * float(part) for part in (one.weights_time, one.attention_time, 0, 0.0015, one.time)]
+        for one in (widget.step, widget.check)
+    ]
+    assert page.cells == [f"{ms:.3f}" for row in zip(*columns, strict=True) for ms in row]
+    for said in ("32 tokens", "ridge is at 295", f"{widget.verify_cost:.2f} plain steps"):
+        assert said in page.text
+    assert f"It fits: the largest batch is {widget.largest_batch}" in page.text
+    assert "It does not fit" in RooflineExplorer(model="llama-3.1-70b").fallback_html()
+
+
+def test_the_drawing_without_script_puts_marks_on_the_roof():
+    html = RooflineExplorer(batch=1, K=4).fallback_html()
+    roof = re.search(r'sm-roof" d="M(.*?)"', html).group(1)
+    (left, low), (ridge, top), (right, end) = (
+        map(float, point.split(",")) for point in roof.split("L")
+    )
+    assert left < ridge < right
+    assert low > top == end
+    marks = re.findall(r'sm-mark sm-full" cx="([\d.]+)" cy="([\d.]+)"', html)
+    for x, y in ((float(x), float(y)) for x, y in marks):  # both read weights: on the slope
+        slope = low + (top - low) * (x - left) / (ridge - left)
+        assert y == pytest.approx(slope, abs=0.3)  # px; coordinates are rounded to 0.1
 
 
 def test_the_player_falls_back_to_worked_rounds():
@@ -472,9 +596,9 @@ def test_the_worked_rounds_are_rounds_over_the_passage():
 
 def test_the_files_stay_small():
     script, style = assemble.javascript().encode(), assemble.stylesheet().encode()
-    assert len(script) <= 60 * KIB
-    assert len(gzip.compress(script, 9, mtime=0)) <= 20 * KIB
-    assert len(style) <= 12 * KIB
+    assert len(script) <= 78 * KIB
+    assert len(gzip.compress(script, 9, mtime=0)) <= 26 * KIB
+    assert len(style) <= 14 * KIB
 
 
 def test_the_files_ask_nobody_for_anything():
@@ -491,7 +615,7 @@ def test_the_script_is_classic_and_the_module_ends_in_its_export():
     assert assemble.module("player") == script + '\nexport default specmini.esm("player");\n'
     assert SpeedupExplorer._esm == assemble.module("explorer")
     with pytest.raises(
-        ValueError, match="widget must be one of explorer, player, overlap, got 'x'"
+        ValueError, match="widget must be one of explorer, roof, player, overlap, got 'x'"
     ):
         assemble.module("x")
 

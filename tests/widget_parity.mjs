@@ -7,7 +7,12 @@ import { readFileSync } from "node:fs";
 const [script, calls] = process.argv.slice(2).map((path) => readFileSync(path, "utf8"));
 const specmini = new Function(`${script}\nreturn specmini;`)();
 const { DATA, theory, roofline } = specmini;
-const pass = (machine, model, ...load) => roofline.passTime(DATA.machines[machine], DATA.models[model], ...load);
+// A machine or a model is a key of the catalog, or an entry of its own.
+const run = (machine, model, how) => ({
+  machine: DATA.machines[machine] || machine,
+  model: DATA.models[model] || model,
+  ...how,
+});
 
 const functions = {
   tokens_per_round: theory.tokensPerRound,
@@ -19,12 +24,22 @@ const functions = {
     const lengths = Array.from({ length: longest + 1 }, (_, K) => K);
     return theory.best(lengths.map((K) => theory.speedup(a, c, K, K === 0 ? 1 : v)));
   },
-  pass_time(...load) {
-    const { time, computing, weights, cache, fits } = pass(...load);
-    return [time, Number(computing), weights + cache, Number(fits)];
+  pass_time(machine, model, how, ...load) {
+    const pass = roofline.passTime(run(machine, model, how), ...load);
+    const { weights, attention, communication, overhead } = pass.times;
+    return [
+      ...[pass.time, weights, attention, communication, overhead, pass.weightBytes, pass.cache],
+      ...[pass.linearFlops, pass.attentionFlops, pass.touched, pass.weights + pass.cache],
+      ...[Number(pass.computing), Number(pass.attending), Number(pass.fits)],
+    ];
   },
-  verify_cost: (machine, model, batch, K, context) =>
-    roofline.verifyCost(DATA.machines[machine], DATA.models[model], batch, K, context),
+  verify_cost: (machine, model, how, ...load) => roofline.verifyCost(run(machine, model, how), ...load),
+  ridge_tokens: (machine, model, how) => roofline.ridgeTokens(run(machine, model, how)),
+  roof(setting) {
+    const { step, check, v, ridge, largest } = specmini.passes(setting);
+    return [step.time, check.time, v, ridge, largest, Number(check.fits)];
+  },
+  impossible: specmini.impossible,
   explorer(setting) {
     const { E, v, r, S, best } = specmini.evaluate(setting);
     return [E, v, r, S, best];

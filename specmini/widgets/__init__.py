@@ -4,5 +4,12 @@ from specmini.widgets.explorer import SpeedupExplorer
 from specmini.widgets.overlap import OverlapExplorer
 from specmini.widgets.page import PageWidget
 from specmini.widgets.player import RoundPlayer
+from specmini.widgets.roofline_explorer import RooflineExplorer
 
-__all__ = ["OverlapExplorer", "PageWidget", "RoundPlayer", "SpeedupExplorer"]
+__all__ = [
+    "OverlapExplorer",
+    "PageWidget",
+    "RooflineExplorer",
+    "RoundPlayer",
+    "SpeedupExplorer",
+]

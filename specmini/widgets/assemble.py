@@ -14,9 +14,11 @@ from importlib import resources
 from typing import Any
 
 from specmini import catalog, palette
+from specmini.pass_parts import ACTIVATION_BYTES
 from specmini.rules import RULES
 from specmini.widgets import passage
-from specmini.widgets.settings import RANGES
+from specmini.widgets.roof_figure import LEAST, speeds
+from specmini.widgets.settings import BITS, DEVICES, RANGES
 
 # theory first: the others use what stands above them, and the host starts everything at the end.
 SCRIPTS = (
@@ -24,9 +26,12 @@ SCRIPTS = (
     "roofline",
     "dom",
     "chart",
-    "links",
+    "settings",
+    "load",
     "explorer_parts",
     "explorer",
+    "roof_parts",
+    "roof",
     "writer",
     "rounds",
     "replay",
@@ -37,49 +42,58 @@ SCRIPTS = (
     "overlap",
     "host",
 )
-STYLES = ("base", "explorer", "player", "overlap")
-WIDGETS = ("explorer", "player", "overlap")
+STYLES = ("base", "explorer", "roof", "player", "overlap")
+WIDGETS = ("explorer", "roof", "player", "overlap")
 BYTES_PER_VALUE = 2
 
 # What the page and the notebook start from, and what the tests look into.
 EXPORTS = (
-    *("esm", "mountAll", "DATA", "theory", "roofline", "evaluate", "simulation", "recording"),
-    *("tally", "told", "tape", "cut", "pageModel", "refusal"),
+    *("esm", "mountAll", "DATA", "theory", "roofline", "evaluate", "passes", "simulation"),
+    *("recording", "tally", "told", "tape", "cut", "pageModel", "refusal", "impossible"),
     *("compared", "overlapWords", "largest", "recoveredWords"),
 )
 
 
 def data() -> dict[str, Any]:
     """Return everything the script takes from Python, as plain JSON values."""
-    models = {
-        key: {
-            "name": model.name,
-            "parameters": model.parameters,
-            "matmul_parameters": model.matmul_parameters,
-            "kv_values_per_token": model.kv_values_per_token,
-            "attention_width": model.layers * model.heads * model.head_dim,
-        }
-        for key, model in catalog.models().items()
-    }
-    machines = {
-        key: {
-            "name": machine.name,
-            "peak_flops": machine.peak_flops,
-            "bandwidth": machine.bandwidth,
-            "memory": machine.memory,
-        }
-        for key, machine in catalog.machines().items()
-    }
+    machines = {key: machine_entry(machine) for key, machine in catalog.machines().items()}
+    models = {key: model_entry(model) for key, model in catalog.models().items()}
     return {
         "bytes_per_value": BYTES_PER_VALUE,
+        "activation_bytes": ACTIVATION_BYTES,
         "ranges": {
             name: {"low": allowed.low, "high": allowed.high, "whole": allowed.whole}
             for name, allowed in RANGES.items()
         },
+        "bits": list(BITS),
+        "devices": list(DEVICES),
+        "least_intensity": LEAST,
+        "speeds": speeds(),
         "machines": _as_table(machines),
         "models": _as_table(models),
         "passage": passage.text(),
         "rules": list(RULES),
+    }
+
+
+def machine_entry(machine: catalog.Machine) -> dict[str, Any]:
+    """Return what the script needs to know about a machine."""
+    numbers = ("peak_flops", "peak_flops_8bit", "peak_flops_4bit", "bandwidth", "memory")
+    return {name: getattr(machine, name) for name in ("name", *numbers, "interconnect")}
+
+
+def model_entry(model: catalog.Model) -> dict[str, Any]:
+    """Return what the script needs to know about a model: what Python worked out of its shape."""
+    numbers = (
+        *("layers", "hidden", "heads", "kv_heads", "parameters", "matmul_parameters"),
+        *("replicated_parameters", "kv_values_per_layer", "flops_per_attended"),
+        *("expert_layers", "expert_parameters"),
+    )
+    return {
+        **{name: getattr(model, name) for name in ("name", *numbers)},
+        "experts": model.experts.count if model.experts else 0,
+        "experts_per_token": model.experts.per_token if model.experts else 0,
+        "attention_layers": [list(layers) for layers in model.attention_layers],
     }
 
 
@@ -105,7 +119,7 @@ def module(widget: str) -> str:
     """Return the script as the ES module of one anywidget.
 
     Args:
-        widget: ``"explorer"``, ``"player"`` or ``"overlap"``.
+        widget: ``"explorer"``, ``"roof"``, ``"player"`` or ``"overlap"``.
 
     Raises:
         ValueError: there is no such widget.

@@ -7,37 +7,35 @@ from typing import Any, ClassVar
 
 import numpy as np
 import traitlets
+from numpy.typing import ArrayLike
 
-from specmini import catalog, roofline, theory
+from specmini import catalog, theory
 from specmini.checks import shown
-from specmini.widgets.assemble import BYTES_PER_VALUE
-from specmini.widgets.page import PageWidget
-from specmini.widgets.settings import RANGES, Choice, Number, SettingError
+from specmini.widgets.load import LoadWidget
+from specmini.widgets.settings import RANGES, Number, SettingError
 
 CONTROLS = ("alpha", "c", "K", "batch")
+LOAD = ("machine", "model", "context", "weight_bits", "devices")
 LENGTHS = np.arange(RANGES["K"].high + 1, dtype=np.int64)
 FALLBACK_LENGTHS = (0, 1, 2, 3, 4, 5, 6, 8, 12, 16)
 
 
-class SpeedupExplorer(PageWidget):
+class SpeedupExplorer(LoadWidget):
     """Speedup against draft length, for one acceptance rate, cost ratio and load.
 
     The verify cost comes from the roofline of ``machine`` and ``model`` at this batch and context,
-    with 16-bit weights and cache.
+    with a 16-bit cache and 16-bit arithmetic.
 
     Attributes:
         alpha: acceptance rate, 0 to 1.
         c: cost ratio, draft step over target step, 0 to 1.
         K: draft length, a whole number from 0 to 16.
-        batch: sequences decoded together, a whole number from 1 to 512.
-        machine: a key of ``specmini.catalog.machines()``.
-        model: a key of ``specmini.catalog.models()``, the target.
-        context: tokens in each sequence's cache, 0 to 131072.
-        controls: which of ``alpha``, ``c``, ``K``, ``batch`` the reader can move; machine, model
-            and context appear with ``batch``.
+        controls: which of ``alpha``, ``c``, ``K``, ``batch`` the reader can move; what the passes
+            run on (see ``LoadWidget``) appears with ``batch``.
 
     Raises:
-        ValueError: a setting is not in its range (also a ``traitlets.TraitError``).
+        ValueError: a setting is not in its range, or the machine and the model do not allow it
+            (also a ``traitlets.TraitError``).
     """
 
     script_name: ClassVar[str] = "explorer"
@@ -45,10 +43,6 @@ class SpeedupExplorer(PageWidget):
     alpha = Number("alpha", 0.8)
     c = Number("c", 0.1)
     K = Number("K", 4)
-    batch = Number("batch", 1)
-    machine = Choice(catalog.machines(), "h100")
-    model = Choice(catalog.models(), "llama-3.1-8b")
-    context = Number("context", 1024)
     controls = traitlets.List(traitlets.Unicode(), default_value=list(CONTROLS)).tag(
         sync=True, page=True
     )
@@ -65,7 +59,7 @@ class SpeedupExplorer(PageWidget):
     @property
     def verify_cost(self) -> float:
         """Time to check ``K + 1`` positions over the time of one plain step."""
-        return float(self._verify_costs(np.asarray(self.K)))
+        return float(self._verify_costs(self.K))
 
     @property
     def round_cost(self) -> float:
@@ -87,16 +81,8 @@ class SpeedupExplorer(PageWidget):
         """The draft length from 0 to 16 with the largest speedup; 0 means plain decoding."""
         return int(LENGTHS[np.argmax(self._speedups(LENGTHS))])
 
-    def _verify_costs(self, lengths: np.ndarray[Any, np.dtype[np.int64]]) -> Any:
-        return roofline.verify_cost(
-            catalog.machine(self.machine),
-            catalog.model(self.model),
-            self.batch,
-            lengths,
-            self.context,
-            bytes_per_weight=BYTES_PER_VALUE,
-            bytes_per_cache_value=BYTES_PER_VALUE,
-        )
+    def _verify_costs(self, lengths: ArrayLike) -> Any:
+        return self.deployment.verify_cost(self.batch, lengths, self.context)
 
     def _speedups(self, lengths: np.ndarray[Any, np.dtype[np.int64]]) -> Any:
         return theory.speedup(self.alpha, self.c, lengths, self._verify_costs(lengths))
@@ -105,7 +91,7 @@ class SpeedupExplorer(PageWidget):
         always = [f"{name}={getattr(self, name)!r}" for name in CONTROLS]
         moved = [
             f"{name}={getattr(self, name)!r}"
-            for name in ("machine", "model", "context")
+            for name in LOAD
             if getattr(self, name) != self.traits()[name].default_value
         ]
         return f"SpeedupExplorer({', '.join(always + moved)})"
@@ -122,11 +108,13 @@ class SpeedupExplorer(PageWidget):
         )
         machine = catalog.machine(self.machine).name
         model = catalog.model(self.model).name
+        elsewhere = f", {self.weight_bits}-bit weights" if self.weight_bits != 16 else ""
+        elsewhere += f", {self.devices} devices" if self.devices > 1 else ""
         caption = (
             f"Speedup at acceptance rate α = {self.alpha:g} and cost ratio c = {self.c:g}, for "
             f"{escape(model)} on {escape(machine)}, batch {self.batch}, {self.context} tokens of "
-            f"context. Best K: {self.best_draft_length}. With JavaScript this is an explorer with "
-            f"sliders."
+            f"context{elsewhere}. Best K: {self.best_draft_length}. With JavaScript this is an "
+            f"explorer with sliders."
         )
         heads = ("draft length K", "tokens per round", "round cost, plain steps", "speedup")
         head = "".join(f'<th scope="col">{name}</th>' for name in heads)

@@ -120,7 +120,8 @@ class OverlapExplorer(PageWidget):
 
     @property
     def _shown(self) -> Context:
-        return next(one for one in self.contexts if one["key"] == self.context)
+        found: Context = next(one for one in self.contexts if one["key"] == self.context)
+        return found
 
     def __repr__(self) -> str:
         tied = ", together=True" if self.together else ""

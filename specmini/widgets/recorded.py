@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NoReturn
+from typing import Any
 
-from specmini.checks import shown
-from specmini.widgets.settings import SettingError
+from specmini.widgets.settings import refuse, with_keys
 
 KINDS = ("prose", "code")
 TEXT_KEYS = ("kind", "about", "prompt", "plain_ms", "rounds")
@@ -22,7 +21,7 @@ def checked(texts: Any) -> list[dict[str, Any]]:
     found = [_checked_text(f"recording[{index}]", given) for index, given in enumerate(texts)]
     kinds = [text["kind"] for text in found]
     if len(set(kinds)) < len(kinds):
-        _refuse("recording", "hold each kind once", kinds)
+        refuse("recording", "hold each kind once", kinds)
     return found
 
 
@@ -50,16 +49,16 @@ def in_words(text: dict[str, Any]) -> str:
 
 
 def _checked_text(name: str, given: Any) -> dict[str, Any]:
-    text = _with_keys(name, given, TEXT_KEYS)
+    text = with_keys(name, given, TEXT_KEYS)
     if text["kind"] not in KINDS:
-        _refuse(f"{name}['kind']", f"be one of {', '.join(KINDS)}", text["kind"])
+        refuse(f"{name}['kind']", f"be one of {', '.join(KINDS)}", text["kind"])
     for key in ("about", "prompt"):
         if not isinstance(text[key], str):
-            _refuse(f"{name}[{key!r}]", "be a string", text[key])
+            refuse(f"{name}[{key!r}]", "be a string", text[key])
     if not _is_time(text["plain_ms"]) or text["plain_ms"] == 0:
-        _refuse(f"{name}['plain_ms']", "be a number in (0, inf)", text["plain_ms"])
+        refuse(f"{name}['plain_ms']", "be a number in (0, inf)", text["plain_ms"])
     if not isinstance(text["rounds"], (list, tuple)) or not text["rounds"]:
-        _refuse(f"{name}['rounds']", "be a list of at least one round", text["rounds"])
+        refuse(f"{name}['rounds']", "be a list of at least one round", text["rounds"])
     rounds = [
         _checked_round(f"{name}['rounds'][{index}]", entry)
         for index, entry in enumerate(text["rounds"])
@@ -68,31 +67,21 @@ def _checked_text(name: str, given: Any) -> dict[str, Any]:
 
 
 def _checked_round(name: str, given: Any) -> dict[str, Any]:
-    entry = _with_keys(name, given, ROUND_KEYS)
+    entry = with_keys(name, given, ROUND_KEYS)
     drafted, accepted, times = entry["drafted"], entry["accepted"], entry["ms"]
     if not isinstance(drafted, (list, tuple)) or not all(isinstance(x, str) for x in drafted):
-        _refuse(f"{name}['drafted']", "be a list of strings", drafted)
+        refuse(f"{name}['drafted']", "be a list of strings", drafted)
     whole = isinstance(accepted, int) and not isinstance(accepted, bool)
     if not whole or not 0 <= accepted <= len(drafted):
-        _refuse(f"{name}['accepted']", f"be a whole number in [0, {len(drafted)}]", accepted)
+        refuse(f"{name}['accepted']", f"be a whole number in [0, {len(drafted)}]", accepted)
     if not isinstance(entry["next"], str):
-        _refuse(f"{name}['next']", "be a string", entry["next"])
+        refuse(f"{name}['next']", "be a string", entry["next"])
     three = isinstance(times, (list, tuple)) and len(times) == 3 and all(map(_is_time, times))
     if not three or times[2] <= 0 or not times[0] + times[1] <= times[2] + 0.01:
-        _refuse(f"{name}['ms']", "be three times, the last at least the sum of the others", times)
+        refuse(f"{name}['ms']", "be three times, the last at least the sum of the others", times)
     return {**entry, "drafted": list(drafted), "ms": list(times)}
-
-
-def _with_keys(name: str, given: Any, keys: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(given, dict) or set(given) != set(keys):
-        _refuse(name, f"be a dict with the keys {', '.join(keys)}", given)
-    return {key: given[key] for key in keys}
 
 
 def _is_time(value: Any) -> bool:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return number and math.isfinite(value) and value >= 0
-
-
-def _refuse(name: str, must: str, given: Any) -> NoReturn:
-    raise SettingError(f"{name} must {must}, got {shown(given)}")

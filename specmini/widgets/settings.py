@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import traitlets
 
 from specmini.checks import shown
+from specmini.machine import ARITHMETIC_BITS
 
 # Digits that survive a slider: JupyterLab's sends 0.8700000000000001 for 0.87.
 KEPT_DIGITS = 14
@@ -21,6 +22,22 @@ class SettingError(traitlets.TraitError, ValueError):
     It is a ``ValueError``, like every bad argument in the package, and a ``TraitError``, so that
     ipywidgets rolls back a refused change.
     """
+
+
+def refuse(name: str, must: str, given: Any) -> NoReturn:
+    """Raise the ``SettingError`` that says what something must be, and what was given."""
+    raise SettingError(f"{name} must {must}, got {shown(given)}")
+
+
+def with_keys(name: str, given: Any, keys: tuple[str, ...]) -> dict[str, Any]:
+    """Return a copy of a dict that has the keys and no other, in their order.
+
+    Raises:
+        SettingError: it is no such dict; the message names the keys.
+    """
+    if not isinstance(given, dict) or set(given) != set(keys):
+        refuse(name, f"be a dict with the keys {', '.join(keys)}", given)
+    return {key: given[key] for key in keys}
 
 
 @dataclass(frozen=True)
@@ -66,10 +83,13 @@ RANGES: Mapping[str, Range] = {
     "K": Range(0, 16, whole=True),
     "batch": Range(1, 512, whole=True),
     "context": Range(0, 131072, whole=True),
+    "overhead_ms": Range(0, 100),
     "seed": Range(0, 2**32 - 1, whole=True),
     "target_temperature": Range(0, 2),
     "draft_temperature": Range(0, 2),
 }
+BITS = ARITHMETIC_BITS
+DEVICES = (1, 2, 4, 8)
 
 
 class Number(traitlets.TraitType[Any, Any]):
@@ -86,19 +106,21 @@ class Number(traitlets.TraitType[Any, Any]):
 
 
 class Choice(traitlets.TraitType[Any, Any]):
-    """A trait that takes one of a few strings, kept in the saved page."""
+    """A trait that takes one of a few strings or whole numbers, kept in the saved page."""
 
-    def __init__(self, options: Mapping[str, Any], default: str) -> None:
+    def __init__(self, options: Iterable[str | int], default: str | int) -> None:
         super().__init__(default_value=default)
         self.options = tuple(options)
         self.tag(sync=True, page=True)
 
-    def validate(self, obj: Any, value: Any) -> str:
-        """Return the value if it is one of the options."""
-        if isinstance(value, str) and value in self.options:
-            return value
+    def validate(self, obj: Any, value: Any) -> str | int:
+        """Return the option that equals the value."""
+        if isinstance(value, (str, numbers.Real)) and not isinstance(value, bool):
+            for option in self.options:
+                if option == value:
+                    return option
         raise SettingError(
-            f"{self.name} must be one of {', '.join(self.options)}, got {shown(value)}"
+            f"{self.name} must be one of {', '.join(map(str, self.options))}, got {shown(value)}"
         )
 
 

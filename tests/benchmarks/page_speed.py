@@ -140,7 +140,7 @@ def main() -> None:
         for page in built_site.pages():
             for width in (PHONE, DESK):
                 report_arrival(reader, page, width, options.repeats)
-        for kind in ("explorer", "player", "overlap"):
+        for kind in ("explorer", "roof", "player", "overlap"):
             for page, index in built_site.widgets(kind):
                 report_sliders(reader, kind, page, index, options.moves)
         browser.close()

@@ -96,8 +96,8 @@ def pytest_generate_tests(metafunc):
     """Parametrize by what the site holds.
 
     `page` is every page that can be read, `drawn_page` those with figures or widgets,
-    `folding_page` those with folded parts, `html_file` every file; `explorer` and `widget` are
-    the places where one stands.
+    `folding_page` those with folded parts, `html_file` every file; `explorer`, `roof` and
+    `widget` are the places where one stands.
     """
     values = {
         "page": built_site.pages(),
@@ -105,9 +105,10 @@ def pytest_generate_tests(metafunc):
         "folding_page": built_site.pages_with("<details", "dropdown admonition"),
         "html_file": built_site.html_files(),
         "explorer": built_site.widgets("explorer"),
+        "roof": built_site.widgets("roof"),
         "widget": [
             (kind, *place)
-            for kind in ("explorer", "player", "overlap")
+            for kind in ("explorer", "roof", "player", "overlap")
             for place in built_site.widgets(kind)
         ],
     }

@@ -8,7 +8,8 @@ import pytest
 from browser import built_site, facts
 from browser.facts import nothing_wrong
 from browser.widgets import Explorer, last_number, shows, with_first_widget_twice
-from specmini import catalog, roofline, theory
+from specmini import catalog, theory
+from specmini.deployment import Deployment
 
 ROUNDED = 0.005  # what two digits hide
 SETTINGS = [
@@ -24,6 +25,8 @@ SETTINGS = [
     {"alpha": 0.95, "c": 1, "K": 1, "batch": 256},
     {"alpha": 0.8333, "c": 0.123, "K": 7, "batch": 17, "machine": "a100", "context": 0},
     {"alpha": 0.7, "c": 0.1, "K": 4, "batch": 8, "model": "llama-3.1-70b", "context": 131072},
+    {"alpha": 0.8, "c": 0.05, "K": 3, "batch": 16, "model": "deepseek-v3", "devices": 8},
+    {"alpha": 0.8, "c": 0.05, "K": 3, "batch": 48, "model": "llama-3.1-8b", "weight_bits": 4},
 ]
 REFUSED = {
     "alpha=NaN": "[0, 1], got NaN",
@@ -45,17 +48,24 @@ REFUSED = {
     "batch=" + "9" * 3000: "[1, 512], got " + "9" * 57 + "...",
     "model=" + "x" * 3000: "got " + "x" * 57 + "...",
     "y" * 3000 + "=1": "no setting “" + "y" * 57 + "...”",
+    "weight_bits=12": "weight_bits must be one of 16, 8, 4, got 12",
+    "model=qwen2.5-0.5b&devices=4": "devices must divide the 14 heads of Qwen2.5-0.5B, got 4",
     "nonsense=1": "no setting “nonsense”",
     "toString=1": "no setting “toString”",
 }
 
 
-def expected(alpha, c, K, batch, machine, model, context):  # noqa: N803, the book's letter
+def expected(alpha, c, K, batch, context, **run):  # noqa: N803, the book's letter
     """The theory's numbers for one setting of the page, read from its link."""
-    shape, device = catalog.model(model), catalog.machine(machine)
+    deployment = Deployment(
+        catalog.machine(run["machine"]),
+        catalog.model(run["model"]),
+        bytes_per_weight=float(run["weight_bits"]) / 8,
+        devices=int(run["devices"]),
+    )
     alpha, c, length = float(alpha), float(c), int(K)
     lengths = np.arange(17)
-    costs = roofline.verify_cost(device, shape, int(batch), lengths, int(context))
+    costs = deployment.verify_cost(int(batch), lengths, int(context))
     speedups = theory.speedup(alpha, c, lengths, costs)
     cost = float(costs[length])
     even = theory.break_even_acceptance(c, length, cost) if length else math.nan

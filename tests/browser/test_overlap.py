@@ -81,7 +81,7 @@ def assert_shows_what_python_finds(opened, contexts):
         chance for chance in bars["drafted"].tolist() if chance or ours.rule != "greedy draft"
     ]
     assert opened.bars("draft") == pytest.approx(drafted, abs=0.002), where
-    percent = float(re.search(r"([\d.]+)%", opened.headline())[1])
+    percent = float(re.search(r"([\d.]+)%", opened.verdict())[1])
     assert abs(percent / 100 - ours.rates[ours.rule]) < 0.0051, where
 
 
@@ -172,13 +172,13 @@ def test_it_speaks_politely_and_once_after_a_burst(opened):
     opened.slider("Target temperature").focus()
     for _ in range(8):
         opened.tab.keyboard.press("ArrowLeft")
-    assert opened.said().startswith(opened.headline().split(".")[0])
+    assert opened.said().startswith(opened.verdict().split(".")[0])
     assert len(opened.heard()) == 1, opened.heard()
 
 
 def test_drawing_says_in_words_what_it_shows(opened):
     title = opened.box.locator("svg title").text_content()
-    assert opened.headline() in title
+    assert opened.verdict() in title
     assert title.count("target 0.") == 8
 
 

@@ -121,11 +121,8 @@ class Widget:
         raise AssertionError(f"{self.name}: Tab never leaves")
 
 
-class Explorer(Widget):
-    """The speedup explorer."""
-
-    def __init__(self, tab: Page, index: int = 0) -> None:
-        super().__init__(tab, "explorer", index)
+class AnyExplorer(Widget):
+    """An explorer of any kind: a verdict, lines of numbers, and what it refused."""
 
     def terms(self) -> dict[str, str]:
         """Label and text of each line of the formula."""
@@ -143,16 +140,23 @@ class Explorer(Widget):
     def notice(self) -> str:
         return self.box.locator(":scope > .sm-error").inner_text()
 
-    def marks(self) -> str:
-        return " / ".join(self.box.locator("svg .sm-strong").all_text_contents())
-
     def table(self) -> list[list[str]]:
-        """Rows of the curve as numbers."""
+        """Rows of the numbers that are folded away below the drawing, where there are some."""
         if not self.box.locator("details").evaluate("(node) => node.open"):
             self.box.locator("summary").click()
         rows = self.box.locator("details tbody tr")
         rows.first.wait_for()
         return [row.locator("th, td").all_inner_texts() for row in rows.all()]
+
+
+class Explorer(AnyExplorer):
+    """The speedup explorer."""
+
+    def __init__(self, tab: Page, index: int = 0) -> None:
+        super().__init__(tab, "explorer", index)
+
+    def marks(self) -> str:
+        return " / ".join(self.box.locator("svg .sm-strong").all_text_contents())
 
     def curve(self) -> list[float]:
         """Speedup at each draft length, read off the drawn line and its axis."""
@@ -166,6 +170,53 @@ class Explorer(Widget):
         (low, bottom), (high, top) = drawn["ticks"][0], drawn["ticks"][-1]
         heights = [float(point.split(",")[1]) for point in drawn["line"].strip("M").split("L")]
         return [low + (high - low) * (y - bottom) / (top - bottom) for y in heights]
+
+
+class Roof(AnyExplorer):
+    """The roofline explorer."""
+
+    def __init__(self, tab: Page, index: int = 0) -> None:
+        super().__init__(tab, "roof", index)
+
+    def bill(self) -> dict[str, list[str]]:
+        """Each part of the table with what it says of step and check."""
+        rows = self.box.locator(".sm-bill tbody tr")
+        return {
+            row.locator("th").inner_text(): row.locator("td").all_inner_texts()
+            for row in rows.all()
+        }
+
+    def places(self) -> dict[str, list[tuple[float, float]]]:
+        """Operations per byte and TFLOP/s of the roof's corners and of the marks, as drawn."""
+        drawn = self.box.locator("svg").evaluate(
+            """(svg) => {
+              const texts = [...svg.querySelectorAll("text:not(.sm-halo)")].map((text) =>
+                [text.textContent, Number(text.getAttribute("x")), Number(text.getAttribute("y"))]);
+              const digits = ([words]) => /^[\\d.,]+$/.test(words);
+              const numbers = texts.filter(digits)
+                .map(([words, x, y]) => [Number(words.replaceAll(",", "")), x, y]);
+              const across = numbers.filter(([, , y]) => y === numbers.at(-1)[2]);
+              const at = (node) => node.getAttribute("transform").match(/[\\d.]+/g).map(Number);
+              return {
+                across: across.map(([value, x]) => [value, x]),
+                up: numbers.filter((one) => !across.includes(one))
+                  .map(([value, , y]) => [value, y - 4]),
+                roof: svg.querySelector("path.sm-roof").getAttribute("d").slice(1).split("L")
+                  .map((point) => point.split(",").map(Number)),
+                linear: [...svg.querySelectorAll(".sm-mark.sm-full")].map(at),
+                attention: [...svg.querySelectorAll(".sm-mark.sm-ring")].map(at),
+              };
+            }"""
+        )
+
+        def value(position: float, ticks: list[list[float]]) -> float:
+            (low, start), (high, end) = ticks[0], ticks[-1]
+            return low * (high / low) ** ((position - start) / (end - start))
+
+        return {
+            kind: [(value(x, drawn["across"]), value(y, drawn["up"])) for x, y in drawn[kind]]
+            for kind in ("roof", "linear", "attention")
+        }
 
 
 class Player(Widget):
@@ -197,27 +248,11 @@ class Player(Widget):
         return self.box.locator("ol.sm-history li").all_inner_texts()
 
 
-class Overlap(Widget):
+class Overlap(AnyExplorer):
     """The overlap explorer."""
 
     def __init__(self, tab: Page, index: int = 0) -> None:
         super().__init__(tab, "overlap", index)
-
-    def terms(self) -> dict[str, str]:
-        """Label and text of each line below the controls."""
-        return self.box.locator("dl.sm-formula").evaluate(
-            """(list) => Object.fromEntries([...list.querySelectorAll("dt")]
-              .map((term) => [term.textContent, term.nextElementSibling.textContent]))"""
-        )
-
-    def headline(self) -> str:
-        return self.box.locator(".sm-verdict").inner_text()
-
-    def result(self) -> tuple[str, dict[str, str]]:
-        return self.headline(), self.terms()
-
-    def notice(self) -> str:
-        return self.box.locator(":scope > .sm-error").inner_text()
 
     def bars(self, side: str) -> list[float]:
         """Lengths of one side's bars, read off the drawing and its axis."""
@@ -237,16 +272,8 @@ class Overlap(Widget):
         zero, one = drawn["scale"]
         return [(end - start) / (one - zero) for start, end in drawn["bars"]]
 
-    def table(self) -> list[list[str]]:
-        """The bars as numbers, a row a token."""
-        if not self.box.locator("details").evaluate("(node) => node.open"):
-            self.box.locator("summary").click()
-        rows = self.box.locator("details tbody tr")
-        rows.first.wait_for()
-        return [row.locator("th, td").all_inner_texts() for row in rows.all()]
 
-
-WIDGET_CLASSES = {"explorer": Explorer, "player": Player, "overlap": Overlap}
+WIDGET_CLASSES = {"explorer": Explorer, "roof": Roof, "player": Player, "overlap": Overlap}
 
 
 def with_first_widget_twice(html: str) -> str:

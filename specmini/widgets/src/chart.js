@@ -4,7 +4,7 @@
 
 const MARGIN = { left: 44, right: 14, top: 28, bottom: 42 };
 
-function chart(height) {
+function chart(height, margin = MARGIN) {
   const ids = { title: uid("title"), hatch: uid("hatch") };
   const title = s("title", { id: ids.title }), axes = s("g"), curves = s("g");
   const hatch = s("pattern", { id: ids.hatch, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
@@ -12,12 +12,12 @@ function chart(height) {
   const svg = s("svg", { class: "sm-chart", role: "img", height, "aria-labelledby": ids.title },
     title, s("defs", {}, hatch), axes, curves);
   const node = h("div", { class: "sm-chart-box", style: `height:${height}px` }, svg);
-  const left = MARGIN.left, top = MARGIN.top, bottom = height - MARGIN.bottom;
+  const left = margin.left, top = margin.top, bottom = height - margin.bottom;
   let last = null, width = 640, drawn = "";
 
   function draw(spec) {
     last = spec;
-    const right = width - MARGIN.right;
+    const right = width - margin.right;
     const x = (value) => left + ((value - spec.x[0]) / (spec.x[1] - spec.x[0])) * (right - left);
     const y = (value) => bottom - ((value - spec.y[0]) / (spec.y[1] - spec.y[0])) * (bottom - top);
     const at = ([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`;
@@ -26,12 +26,13 @@ function chart(height) {
     const frame = [width, spec.x, spec.yTicks, spec.xTicks].join();
     if (frame !== drawn) {
       drawn = frame;
+      const xText = spec.xText || ((value) => value.toLocaleString("en-US"));
       const every = Math.max(1, Math.ceil((spec.xTicks.length * 34) / (right - left)));
       const text = (words, anchor, across, down) => s("text", { x: across, y: down, "text-anchor": anchor }, words);
       axes.replaceChildren(
         s("path", { class: "sm-grid", d: spec.yTicks.map((value) => `M${left},${y(value)}H${right}`).join("") }),
         ...spec.yTicks.map((value) => text(spec.yText(value), "end", left - 7, y(value) + 4)),
-        ...spec.xTicks.filter((_, index) => index % every === 0).map((value) => text(value.toLocaleString("en-US"), "middle", x(value), bottom + 17)),
+        ...spec.xTicks.filter((_, index) => index % every === 0).map((value) => text(xText(value), "middle", x(value), bottom + 17)),
         text(spec.xLabel, "middle", (left + right) / 2, height - 6), text(spec.yLabel, "start", 2, 12));
       if (spec.band) {
         axes.append(s("rect", { x: left, width: right - left, y: y(spec.band.to), height: bottom - y(spec.band.to), fill: `url(#${ids.hatch})` }),
@@ -51,10 +52,11 @@ function chart(height) {
       const across = x(mark.at[0]), down = y(mark.at[1]);
       const shape = { class: "sm-mark " + mark.class, transform: `translate(${at(mark.at)})` };
       // A label below hugs the side on which its curve falls away, and stays out of the line.
-      const side = mark.below || (across < left + 70 ? "start" : across > right - 70 ? "end" : "middle");
+      const side = mark.below || mark.above || (across < left + 70 ? "start" : across > right - 70 ? "end" : "middle");
       const lift = mark.below ? Math.min(21, bottom - down - 4) : -11;
-      parts.push(mark.diamond ? s("path", { ...shape, d: "M0,-7L7,0L0,7L-7,0Z" }) : s("circle", { ...shape, r: 6 }),
-        s("text", { class: "sm-halo sm-strong", x: across, y: down + lift, "text-anchor": side }, mark.label));
+      const r = mark.r || 6;
+      if (!mark.bare) parts.push(mark.diamond ? s("path", { ...shape, d: `M0,${-r - 1}L${r + 1},0L0,${r + 1}L${-r - 1},0Z` }) : s("circle", { ...shape, r }));
+      if (mark.label) parts.push(s("text", { class: "sm-halo " + (mark.bare ? "" : "sm-strong"), x: across + (mark.aside || 0), y: down + lift, "text-anchor": side }, mark.label));
     }
     title.textContent = spec.title;
     curves.replaceChildren(...parts);

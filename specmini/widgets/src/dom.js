@@ -143,16 +143,32 @@ function field(model, range, { name, label, hint, step, stops, speak }) {
 function numberField(model, range, spec) {
   const id = uid(spec.name);
   const typed = entry(model, range, spec, { id });
-  const node = h("div", { class: "sm-choice" }, h("label", { for: id }, spec.label), typed.number, typed.error);
+  const node = h("div", { class: "sm-choice sm-choice-" + spec.name }, h("label", { for: id }, spec.label), typed.number, typed.error);
   return { node, show: typed.show, stop: typed.stop };
 }
 
-function choice(model, { name, label, options }) {
-  const id = uid(name);
-  const select = h("select", { id, onchange: () => change(model, { [name]: select.value }) },
-    Object.entries(options).map(([value, text]) => h("option", { value }, text)));
+/* `options()` are what can be chosen now: value, text, and if need be group and disabled; they are
+ * asked for again when a setting in `after` changes. `choose` takes the choice. */
+function choice(model, { name, label, options, choose, after = [] }) {
+  const id = uid(name), select = h("select", { id });
+  let values = [];
+  function list() {
+    const groups = new Map();
+    values = [];
+    for (const { value, text, group = "", disabled } of options()) {
+      if (!groups.has(group)) groups.set(group, []);
+      groups.get(group).push(h("option", { value, disabled }, text));
+      values.push(value);
+    }
+    const grouped = groups.size > 1;
+    select.replaceChildren(...[...groups].flatMap(([group, items]) => (grouped ? h("optgroup", { label: group }, items) : items)));
+    select.disabled = values.length < 2;
+    show();
+  }
   const show = () => { select.value = model.get(name); };
-  show();
-  const node = h("div", { class: "sm-choice" }, h("label", { for: id }, label), select);
-  return { node, show, stop: watch(model, [name], show) };
+  select.addEventListener("change", () => choose({ [name]: values.find((value) => String(value) === select.value) }));
+  list();
+  const stops = [watch(model, [name], show), watch(model, after, list)];
+  const node = h("div", { class: "sm-choice sm-choice-" + name }, h("label", { for: id }, label), select);
+  return { node, show, stop: () => stops.forEach((stop) => stop()) };
 }

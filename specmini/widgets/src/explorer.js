@@ -1,23 +1,23 @@
 /* The speedup explorer: acceptance rate, cost ratio, draft length and batch in; the whole curve of
  * speedups over K out, with the formula as it stands with these numbers, and a verdict in words. */
 
-const SETTINGS = ["alpha", "c", "K", "batch", "machine", "model", "context"];
-const BATCH_STOPS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
+const SETTINGS = ["alpha", "c", "K", "batch", "machine", "model", "context", "weight_bits", "devices"];
 const SLOW = "slower than plain decoding";
 
 /* Everything the widget says, computed from one setting. */
-function evaluate({ alpha, c, K, batch, machine, model, context }) {
+function evaluate({ alpha, c, K, batch, machine, model, context, weight_bits: bits, devices }) {
   const device = DATA.machines[machine], shape = DATA.models[model];
+  const run = { machine: device, model: shape, bits, devices };
   const lengths = Array.from({ length: DATA.ranges.K.high + 1 }, (_, length) => length);
-  const costs = lengths.map((length) => roofline.verifyCost(device, shape, batch, length, context));
+  const costs = lengths.map((length) => roofline.verifyCost(run, batch, length, context));
   const speedups = lengths.map((length) => theory.speedup(alpha, c, length, costs[length]));
   const free = lengths.map((length) => theory.speedup(alpha, c, length, 1));
   return {
     device, shape, lengths, speedups, free, best: theory.best(speedups), v: costs[K], S: speedups[K],
     E: theory.tokensPerRound(alpha, K), r: theory.roundCost(c, K, costs[K]),
     breakEven: K > 0 ? theory.breakEvenAcceptance(c, K, costs[K]) : Number.NaN,
-    step: roofline.passTime(device, shape, batch, 1, context),
-    check: roofline.passTime(device, shape, batch, K + 1, context),
+    step: roofline.passTime(run, batch, 1, context),
+    check: roofline.passTime(run, batch, K + 1, context),
     differs: speedups.some((value, length) => Math.abs(value - free[length]) > 0.005),
   };
 }
@@ -38,6 +38,7 @@ function explorer({ model, el, anchor }) {
   const shown = model.get("controls");
   const loaded = shown.includes("batch");
   const { node: said, say, stop: hush } = announcer();
+  const desk = loadBench({ model, el, anchor, names: SETTINGS, say });
   const figure = chart(280);
   const headline = h("p", { class: "sm-verdict" });
   const legend = h("p", { class: "sm-key" });
@@ -52,55 +53,41 @@ function explorer({ model, el, anchor }) {
   const fields = [
     { name: "alpha", label: "Acceptance rate α", hint: "chance that one guess is right", step: 0.01, speak: (value) => plain(value) },
     { name: "c", label: "Cost ratio c", hint: "draft step ÷ target step", step: 0.005, speak: (value) => `${plain(value)} target steps` },
-    { name: "K", label: "Draft length K", hint: "guesses per round", step: 1, speak: (value) => plural(value, "token") },
-    { name: "batch", label: "Batch", hint: "sequences decoded together", step: 1, stops: BATCH_STOPS, speak: (value) => plural(value, "sequence") },
+    ...LOAD_SLIDERS,
   ].filter(({ name }) => shown.includes(name)).map((spec) => field(model, DATA.ranges[spec.name], spec));
-  const names = (entries) => Object.fromEntries(Object.entries(entries).map(([key, entry]) => [key, entry.name]));
-  const selects = loaded ? [
-    choice(model, { name: "machine", label: "Machine", options: names(DATA.machines) }),
-    choice(model, { name: "model", label: "Target model", options: names(DATA.models) }),
-    numberField(model, DATA.ranges.context, { name: "context", label: "Context (tokens)", step: 1 }),
-  ] : [];
-  const links = settingLinks({ model, el, anchor, names: SETTINGS, fields: [...fields, ...selects], read: meantSetting, say });
+  const selects = loaded ? loadControls(model, desk.choose, ["machine", "model", "context", "weight_bits", "devices"]) : [];
 
-  function read() {
-    const now = Object.fromEntries(SETTINGS.map((name) => [name, model.get(name)]));
-    return SETTINGS.some((name) => problem(name, now[name])) ? null : now;
-  }
   function draw(aloud = true) {
-    const now = read();
+    const now = desk.read();
     if (!now) return;
     const result = evaluate(now), { best, speedups, S } = result, { K } = now;
     const [kind, word, why] = verdict(now, result);
     headline.className = "sm-verdict sm-" + kind;
     headline.replaceChildren(h("strong", {}, word + ": "), why);
     drawCurve(figure, now, result, `Speedup against draft length K. ${word}: ${why}`);
-    legend.replaceChildren(h("span", { class: "sm-swatch sm-full" }, `${result.device.name}, ${result.shape.name}, batch ${now.batch}`),
+    legend.replaceChildren(h("span", { class: "sm-swatch sm-full" }, `${now.devices > 1 ? `${now.devices} × ` : ""}${result.device.name}, ${result.shape.name}, batch ${now.batch}`),
       h("span", { class: "sm-swatch sm-free" }, result.differs ? "textbook: checking is free" : "textbook (v = 1): the same curve here"));
     explain(terms, now, result);
-    memory.replaceChildren(...memoryWords(now, result));
+    const limit = result.step.computing ? "arithmetic" : "memory reads";
+    memory.replaceChildren(...memoryWords(now, result, result.step), result.step.fits ? `Plain steps at batch ${now.batch} are limited by ${limit}. ` : "", limitWords(now));
     memory.classList.toggle("sm-warning", !result.step.fits);
     memory.hidden = !loaded && result.step.fits;
     if (details.open) {
       table.replaceChildren(...result.lengths.map((length) => h("tr", {}, h("th", { scope: "row" }, String(length)), h("td", {}, times(speedups[length])), h("td", {}, times(result.free[length])))));
     }
-    links.update(now);
+    desk.pointLink(now);
     if (aloud) say(`${word}: ${times(S)} at K = ${K}. Best K is ${best}, ${times(speedups[best])}.` + (result.step.fits ? "" : " The model does not fit this machine."));
   }
 
   el.replaceChildren(h("div", { class: "sm sm-explorer", role: "group", "aria-label": "Speedup explorer" },
-    headline, figure.node, legend, links.notice,
+    headline, figure.node, legend, desk.notice,
     h("div", { class: "sm-fields" }, fields.map((one) => one.node)),
     loaded ? h("div", { class: "sm-fields sm-load" }, selects.map((one) => one.node)) : null,
-    formula, memory, details, h("p", { class: "sm-actions" }, links.reset, links.link), said));
-  draw(false);
-  const unwatch = watch(model, SETTINGS, () => draw());
-  links.follow();
+    formula, memory, details, desk.actions, said));
+  const leave = desk.start([...fields, ...selects], draw);
   return () => {
-    unwatch();
-    links.stop();
+    leave();
     hush();
     figure.stop();
-    [...fields, ...selects].forEach((one) => one.stop());
   };
 }

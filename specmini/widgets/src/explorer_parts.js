@@ -1,9 +1,5 @@
-/* Parts of the speedup explorer that stand on their own: its curve, the formula with numbers in it,
- * what memory says, and what it allows. */
-
-const optionsOf = (name) => ({ machine: Object.keys(DATA.machines), model: Object.keys(DATA.models) })[name];
-const problem = (name, value) => (optionsOf(name) ? unlisted(name, optionsOf(name), value) : refusal(DATA.ranges[name], name, value));
-const meantSetting = (name, text) => (optionsOf(name) ? { value: text, wrong: problem(name, text) } : meantNumber(name, text));
+/* Parts of the speedup explorer that stand on their own: its curve, and the formula with numbers in
+ * it. */
 
 function drawCurve(figure, { K }, { lengths, speedups, free, best, differs }, title) {
   const highest = Math.max(...speedups, ...(differs ? free : []), 1.5);
@@ -36,12 +32,4 @@ function explain(terms, { alpha, c, K, batch }, { E, r, v, S, best, speedups, le
   put("best", best === 0 ? "0: plain decoding, no draft pays" : `${best}, at ${times(speedups[best])}${edge}`);
   put("even", K === 0 ? "no draft, no break-even" : Number.isNaN(breakEven) ? `none: even α = 1 loses at K = ${K}`
     : `α = ${plain(breakEven, 3)} at this c${batch > 1 ? ", K and batch" : " and K"}`);
-}
-
-function memoryWords({ batch }, { device, shape, step }) {
-  const gigabytes = (bytes) => `${plain(bytes / 1e9, 3)} GB`;
-  const load = `${gigabytes(step.weights)} of weights and ${gigabytes(step.cache)} of cache on ${gigabytes(device.memory)}`;
-  if (step.fits) return [`${shape.name} fits: ${load}. Plain steps at batch ${batch} are limited by ${step.computing ? "arithmetic" : "memory reads"}.`];
-  const needed = step.weights > device.memory ? `${gigabytes(step.weights)} of weights on ${gigabytes(device.memory)}` : load;
-  return [h("strong", {}, "Does not fit: "), `${needed}. The times are what it would take if it did.`];
 }

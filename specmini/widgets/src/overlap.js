@@ -6,9 +6,10 @@ const OVERLAP_SETTINGS = ["together", "context", "rule", "target_temperature", "
 const FORMULAS = { textbook: "Σ min(p, q)", "greedy draft": "p(argmax q)", "exact match": "Σ p q" };
 
 function overlap({ model, el, anchor }) {
-  const contexts = model.get("contexts"), keys = contexts.map(({ key }) => key);
-  const chosen = () => contexts.find(({ key }) => key === model.get("context"));
+  const contexts = model.get("contexts");
   const { node: said, say, stop: hush } = announcer();
+  const options = { together: [true, false], context: contexts.map(({ key }) => key), rule: DATA.rules };
+  const desk = workbench({ model, el, anchor, names: OVERLAP_SETTINGS, options, say });
   const figure = tokenBars(322);
   const headline = h("p", { class: "sm-verdict" }), before = h("p", { class: "sm-before" });
   const swatch = (kind, words) => h("span", { class: "sm-patch sm-patch-" + kind }, words);
@@ -23,22 +24,17 @@ function overlap({ model, el, anchor }) {
 
   const heat = (side) => ({ name: `${side}_temperature`, label: `${side[0].toUpperCase()}${side.slice(1)} temperature`, hint: "0 leaves the favorite alone", step: 0.05, speak: (value) => plain(value) });
   const selects = [
-    choice(model, { name: "context", label: "Context", options: Object.fromEntries(contexts.map(({ key, name }) => [key, name])) }),
-    choice(model, { name: "rule", label: "Rule", options: Object.fromEntries(DATA.rules.map((rule) => [rule, `${rule}: ${FORMULAS[rule]}`])) }),
+    choice(model, { name: "context", label: "Context", choose: desk.choose, options: () => contexts.map(({ key, name }) => ({ value: key, text: name })) }),
+    choice(model, { name: "rule", label: "Rule", choose: desk.choose, options: () => DATA.rules.map((rule) => ({ value: rule, text: `${rule}: ${FORMULAS[rule]}` })) }),
   ];
   const fields = ["target", "draft"].map((side) => field(model, DATA.ranges[`${side}_temperature`], heat(side)));
   const tied = h("span", { "aria-hidden": "true" });
-  const together = h("button", { type: "button", class: "sm-button", role: "switch", onclick: () => change(model, { together: !model.get("together") }) }, "Temperatures together: ", tied);
-  const links = settingLinks({ model, el, anchor, names: OVERLAP_SETTINGS, fields: [...selects, ...fields], read: meant, say });
+  const together = h("button", { type: "button", class: "sm-button", role: "switch", onclick: () => desk.choose({ together: !model.get("together") }) }, "Temperatures together: ", tied);
 
-  function meant(name, text) {
-    if (name === "together") return { value: text === "true", wrong: unlisted(name, ["true", "false"], text) };
-    if (name === "context" || name === "rule") return { value: text, wrong: unlisted(name, name === "rule" ? DATA.rules : keys, text) };
-    return meantNumber(name, text);
-  }
   function draw(aloud = true) {
-    const now = Object.fromEntries(OVERLAP_SETTINGS.map((name) => [name, model.get(name)]));
-    const context = chosen(), result = compared(context, now), { rows, rates } = result;
+    const now = desk.read();
+    if (!now) return;
+    const context = contexts.find(({ key }) => key === now.context), result = compared(context, now), { rows, rates } = result;
     const [claim, why] = overlapWords(now.rule, result);
     headline.replaceChildren(h("strong", {}, claim), " " + why);
     before.replaceChildren(...(context.before ? ["What comes next? ", h("code", {}, context.before)] : ["What comes next?"]));
@@ -55,27 +51,24 @@ function overlap({ model, el, anchor }) {
     tied.textContent = now.together ? "on" : "off";
     together.setAttribute("aria-checked", String(now.together));
     if (details.open) table.replaceChildren(...rows.map((row) => h("tr", {}, h("th", { scope: "row" }, labelOf(row)), ["p", "q", ...FILLS].map((name) => h("td", {}, fixed(row[name], 3))))));
-    links.update(now);
+    desk.pointLink(now);
     if (aloud) say(`${claim} ${DATA.rules.map((rule) => `${rule} ${fixed(rates[rule])}`).join(", ")}; total variation ${fixed(result.distance)}.`);
   }
 
   el.replaceChildren(h("div", { class: "sm sm-overlap", role: "group", "aria-label": "Overlap explorer" },
-    headline, before, figure.node, legend, links.notice,
+    headline, before, figure.node, legend, desk.notice,
     h("div", { class: "sm-fields" }, [...selects, ...fields].map((one) => one.node)), h("p", {}, together),
-    formula, details, h("p", { class: "sm-actions" }, links.reset, links.link), said));
+    formula, details, desk.actions, said));
   const copyTo = (from, to) => () => {
     if (model.get("together") && model.get(to) !== model.get(from)) change(model, { [to]: model.get(from) });
   };
   const untie = [watch(model, ["together", "target_temperature"], copyTo("target_temperature", "draft_temperature")),
     watch(model, ["draft_temperature"], copyTo("draft_temperature", "target_temperature"))];
-  draw(false);
-  const unwatch = watch(model, OVERLAP_SETTINGS, () => draw());
-  links.follow();
+  const leave = desk.start([...selects, ...fields], draw);
   return () => {
-    [unwatch, ...untie].forEach((stop) => stop());
-    links.stop();
+    leave();
+    untie.forEach((stop) => stop());
     hush();
     figure.stop();
-    [...fields, ...selects].forEach((one) => one.stop());
   };
 }

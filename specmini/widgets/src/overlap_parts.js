@@ -34,7 +34,7 @@ function tokenBars(height) {
         text(labelOf(row), left - 7, middle + 4, { class: "sm-token", "text-anchor": "end" }),
         ...pair.flatMap(([side, whole, rest, y]) => [
           box(0, row.accepted, y, { fill: `url(#${ids.accepted})` }), box(row.accepted, whole, y, { fill: `url(#${ids[rest]})` }),
-          box(0, whole, y, { class: `sm-bar sm-${side}-bar` }), text(fixed(whole), x(whole) + 5, y + thick / 2 + 4, { class: `sm-${side}-value sm-halo` }),
+          box(0, whole, y, { class: `sm-outline sm-${side}-bar` }), text(fixed(whole), x(whole) + 5, y + thick / 2 + 4, { class: `sm-${side}-value sm-halo` }),
         ]),
         // Where the draft is certain of its favorite, q is what it would have offered.
         ...(rule === "greedy draft" && row.q > 0 ? [s("path", { class: "sm-q", d: `M${x(row.q)},${(lower - 1).toFixed(1)}v${(thick + 2).toFixed(1)}` })] : []),
