@@ -31,7 +31,7 @@ from specmini.torch_model import TorchModel
 
 __all__ = ["BatchChoice", "FastBatch", "batch_candidates", "batch_seconds", "fast_batch"]
 
-tokens_a_slot: Final = (1, 2, 4, 8)  # decoding, and verification of short and long drafts
+tokens_a_slot: Final = (1, 2, 3, 5, 9)  # decoding, and verification of 1, 2, 4 and 8 drafts
 
 
 @dataclass(frozen=True)

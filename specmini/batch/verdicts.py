@@ -1,7 +1,8 @@
 """Accept, recover, bonus for many sequences: ``verify`` with the sums and draws of all at once.
 
-For one sequence the calls cost little beside a pass. A pass over many costs each of them less, the
-calls cost the same: at 64 sequences some 5 % of a plain step, which would flatter speculation.
+For one sequence these calls cost little beside a pass. With many sequences a pass costs each of
+them less and the calls cost the same, most of all in plain decoding: a slow baseline, which would
+flatter speculation.
 """
 
 from __future__ import annotations

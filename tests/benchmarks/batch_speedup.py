@@ -63,8 +63,8 @@ EVERYTHING = Plan(
     lengths=(1, 2, 4, 8),
     groups=(("prose", 1.0), ("code", 1.0), ("prose", 0.0), ("code", 0.0)),
     turns=6,
-    row_rounds=600,
-    least_rounds=24,
+    row_rounds=400,
+    least_rounds=18,
     pass_repeats=9,
     calibration={},
     static=(8, 32),
@@ -261,6 +261,22 @@ def conclusions(results: BatchResults) -> str:
     return "\n".join(lines)
 
 
+def unsteady(passes: dict[int, tuple[PassTimes, PassTimes]]) -> Iterator[str]:
+    """Passes that took much longer than those over fewer and over more tokens suggest.
+
+    Now and then a kernel runs at half its speed for a whole process at one number of rows.
+    """
+    for batch, (target, _) in passes.items():
+        for place in range(1, len(target.tokens) - 1):
+            left, here, right = target.tokens[place - 1 : place + 2]
+            between = np.interp(here, (left, right), (target.over(left), target.over(right)))
+            if target.over(here) > 1.25 * between:
+                yield (
+                    f"unsteady, measure again: B {batch}, {here} tokens a slot take "
+                    f"{target.over(here) / between:.2f} of what their neighbors suggest"
+                )
+
+
 def everything(plan: Plan, pair: Pair, head: dict[str, object]) -> BatchResults:
     begun = time.perf_counter()
 
@@ -326,6 +342,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     every = list(rows(results))
     print(Table({name: [row[name] for row in every] for name in every[0]}, digits=2))
     print(conclusions(results))
+    print("\n".join(unsteady(results.passes)))
     if options.write:
         store_batches(options.write, results)
 
