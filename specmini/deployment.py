@@ -6,7 +6,9 @@ the same in all of them, and answers with ``specmini.roofline``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +23,7 @@ from specmini.shape import Model
 __all__ = ["Deployment"]
 
 FloatArray = NDArray[np.float64]
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -58,37 +61,13 @@ class Deployment:
 
     def pass_time(self, batch: ArrayLike, new_tokens: ArrayLike, context: ArrayLike) -> PassTime:
         """Time of a pass, see ``specmini.roofline.pass_time``."""
-        return roofline.pass_time(
-            self.machine,
-            self.model,
-            batch,
-            new_tokens,
-            context,
-            self.bytes_per_weight,
-            self.bytes_per_cache_value,
-            arithmetic_bits=self.arithmetic_bits,
-            devices=self.devices,
-            overhead=self.overhead,
-            experts_touched=self.experts_touched,
-        )
+        return self._ask(roofline.pass_time, batch, new_tokens, context)
 
     def verify_cost(
         self, batch: ArrayLike, draft_length: ArrayLike, context: ArrayLike
     ) -> FloatArray:
         """Time to verify over time of a plain step, see ``specmini.roofline.verify_cost``."""
-        return roofline.verify_cost(
-            self.machine,
-            self.model,
-            batch,
-            draft_length,
-            context,
-            self.bytes_per_weight,
-            self.bytes_per_cache_value,
-            arithmetic_bits=self.arithmetic_bits,
-            devices=self.devices,
-            overhead=self.overhead,
-            experts_touched=self.experts_touched,
-        )
+        return self._ask(roofline.verify_cost, batch, draft_length, context)
 
     def memory_needed(self, batch: ArrayLike, context: ArrayLike) -> FloatArray:
         """Bytes of one device for the weights and a cache of ``context`` positions a sequence.
@@ -108,4 +87,26 @@ class Deployment:
         """Tokens a pass at which a dense model's reading and arithmetic take equally long."""
         return float(
             roofline.ridge_tokens(self.machine, self.bytes_per_weight, self.arithmetic_bits)
+        )
+
+    def _ask(
+        self,
+        question: Callable[..., Answer],
+        batch: ArrayLike,
+        tokens: ArrayLike,
+        context: ArrayLike,
+    ) -> Answer:
+        """What a function of ``specmini.roofline`` says of this deployment under a load."""
+        return question(
+            self.machine,
+            self.model,
+            batch,
+            tokens,
+            context,
+            self.bytes_per_weight,
+            self.bytes_per_cache_value,
+            arithmetic_bits=self.arithmetic_bits,
+            devices=self.devices,
+            overhead=self.overhead,
+            experts_touched=self.experts_touched,
         )

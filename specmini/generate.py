@@ -22,7 +22,7 @@ from specmini.drafters.base import Drafter
 from specmini.sampling import Sampling
 from specmini.verify import Draft, check_tokens, verify
 
-__all__ = ["Ending", "Generation", "Round", "generate"]
+__all__ = ["Ending", "Generation", "Round", "checked_draft_length", "generate"]
 
 Ending = Literal["length", "stop token", "context"]
 
@@ -117,12 +117,7 @@ def generate(
     stops = frozenset(stop_tokens)
     check_tokens(list(stops), vocabulary, "stop_tokens")
     new_tokens = single("new_tokens", whole_number("new_tokens", new_tokens, minimum=1))
-    draft_length = single("draft_length", whole_number("draft_length", draft_length))
-    if (drafter is None) != (draft_length == 0):
-        raise ValueError(
-            "draft_length must be at least 1 with a drafter and 0 without, "
-            f"got {draft_length} {'without' if drafter is None else 'with'} one"
-        )
+    draft_length = checked_draft_length(draft_length, drafter is not None)
 
     started = time.perf_counter()
     text = [int(token) for token in prompt]
@@ -189,3 +184,18 @@ def _check_draft(draft: Draft, usable: int, target: CachedModel, text: Sequence[
             "a drafter needs a model of its own"
         )
     check_tokens(draft.tokens, target.vocabulary, "draft tokens")
+
+
+def checked_draft_length(draft_length: int, has_drafter: bool) -> int:
+    """The draft length as an int.
+
+    Raises:
+        ValueError: it is negative or no whole number, 0 with a drafter, or more without one.
+    """
+    length: int = single("draft_length", whole_number("draft_length", draft_length))
+    if has_drafter != (length > 0):
+        raise ValueError(
+            "draft_length must be at least 1 with a drafter and 0 without, "
+            f"got {length} {'with' if has_drafter else 'without'} one"
+        )
+    return length

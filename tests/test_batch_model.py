@@ -5,13 +5,14 @@ import copy
 import numpy as np
 import pytest
 import torch
+from half_exact import half_exact_gpt
 
 from specmini.batch import fast
 from specmini.batch.fast import BatchChoice, FastBatch, batch_candidates, fast_batch
 from specmini.batch.model import SideBySide
 from specmini.batch.steps import StepBatch
 from specmini.fast_model import FastModel
-from specmini.gpt import GPT, Config
+from specmini.gpt import Config
 from specmini.table_model import TableModel, random_table
 from specmini.threads import single_thread
 from specmini.torch_model import TorchModel
@@ -26,17 +27,7 @@ def one_thread():
         yield
 
 
-def make_gpt():
-    """Weights that 16-bit floats hold, with gains, biases and means not to be forgotten."""
-    made = GPT(config, generator)
-    with torch.no_grad():
-        for weight in made.parameters():
-            noise = 0.1 * torch.randn(weight.shape, generator=generator) + 0.05
-            weight.copy_((4 * weight + noise).half())
-    return made.eval().requires_grad_(False)
-
-
-gpt = make_gpt()
+gpt = half_exact_gpt(config, generator)
 in_doubles = copy.deepcopy(gpt).double()
 names = list(batch_candidates(gpt))
 slots = 5
@@ -114,11 +105,11 @@ def test_the_choice_is_the_fastest_of_what_was_measured():
     for tokens, chosen in choice.steps.items():
         measured = {name: seconds[tokens] for name, seconds in choice.seconds.items()}
         assert 0 < measured[chosen] == min(measured.values())
-    assert FastBatch(make_gpt(), 3).choice is choice
+    assert FastBatch(half_exact_gpt(config, generator), 3).choice is choice
 
 
 def test_weights_that_changed_are_seen_by_the_next_engine():
-    changing = make_gpt()
+    changing = half_exact_gpt(config, generator)
     choice = one_way("NumPy")
     before = FastBatch(changing, 2, choice).forward([0], [[1, 2]])
     changing.wte.weight.mul_(2.0)
@@ -131,7 +122,7 @@ def test_one_slot_is_the_engine_of_one_sequence_and_other_types_are_portable():
     assert isinstance(one, SideBySide)
     assert isinstance(one._models[0], FastModel)
     assert isinstance(fast_batch(gpt, 3), FastBatch)
-    portable = fast_batch(make_gpt().double(), 2)
+    portable = fast_batch(half_exact_gpt(config, generator).double(), 2)
     assert isinstance(portable, SideBySide)
     assert isinstance(portable._models[0], TorchModel)
 

@@ -11,7 +11,7 @@ from specmini.batch import serving
 from specmini.batch.drafter import BatchModelDrafter
 from specmini.batch.fast import BatchChoice, FastBatch, batch_candidates
 from specmini.batch.model import SideBySide
-from specmini.batch.serving import Request, Server, requests_for, serve
+from specmini.batch.serving import Request, Server, requests_for
 from specmini.drafters import ModelDrafter
 from specmini.generate import generate
 from specmini.gpt import GPT, Config
@@ -58,10 +58,10 @@ def test_greedy_texts_of_a_network_do_not_depend_on_the_batch():
         for slots, draft_length in ((1, 3), (2, 0), (4, 2), (8, 5), (16, 1), (32, 4), (64, 8)):
             choice = BatchChoice({1: next(ways)}, {})
             drafter = BatchModelDrafter(FastBatch(draft, slots, choice), greedy)
-            found = serve(
+            found = Server(
                 FastBatch(target, slots, choice), requests_for(prompts, 12, rng), sampling=greedy,
                 drafter=drafter if draft_length else None, draft_length=draft_length,
-            )  # fmt: skip
+            ).run()  # fmt: skip
             assert [text.tokens for text in found.texts] == alone
             accepted += tally(row for round in found.rounds for row in round.rows).accepted
     assert accepted > 100
@@ -107,10 +107,10 @@ def test_a_text_is_that_of_the_single_sequence(slots, draft_length, sampling, ru
     So what is proved of ``generate``'s distribution (test_lossless) holds for every batch.
     """
     drafter = BatchModelDrafter(models(tables[1], slots, 30), sampling, rule)
-    found = serve(
+    found = Server(
         models(tables[0], slots), requests(20), sampling=sampling, stop_tokens=[3],
         drafter=drafter if draft_length else None, draft_length=draft_length, admission=admission,
-    )  # fmt: skip
+    ).run()  # fmt: skip
     assert len(found.texts) == 20
     for text, request in zip(found.texts, requests(20), strict=True):
         alone = generate(
@@ -125,10 +125,10 @@ def test_a_text_is_that_of_the_single_sequence(slots, draft_length, sampling, ru
 
 def test_a_full_context_ends_a_text():
     wanted = [Request([0] * n, 100, np.random.default_rng(n)) for n in (1, 5, 15)]
-    found = serve(
+    found = Server(
         models(tables[0], 2, 16), wanted, sampling=plain, draft_length=3,
         drafter=BatchModelDrafter(models(tables[1], 2, 16), plain),
-    )  # fmt: skip
+    ).run()  # fmt: skip
     assert [len(text.tokens) for text in found.texts] == [15, 11, 1]
     assert {text.ending for text in found.texts} == {"context"}
 
@@ -138,7 +138,7 @@ def test_a_free_slot_is_filled_at_once_or_when_all_are_free():
     wanted = [Request([0], n, np.random.default_rng(0)) for n in lengths]
 
     def busy(admission):
-        found = serve(models(tables[0], 2), wanted, sampling=plain, admission=admission)
+        found = Server(models(tables[0], 2), wanted, sampling=plain, admission=admission).run()
         return [set(round.requests) for round in found.rounds], found.rounds
 
     continuous, rounds = busy("continuous")
@@ -197,10 +197,10 @@ def test_times_are_those_of_the_passes_and_rows_share_them(clock):
     """Two texts of a cycle, which the draft model knows: 2 and 1 drafted, all accepted."""
     wanted = [Request([0, 1, 2], 3, np.random.default_rng(0)), Request([4], 2, None)]
     wanted[1] = dataclasses.replace(wanted[1], rng=np.random.default_rng(1))
-    found = serve(
+    found = Server(
         Slow(cycle, 2, clock, 100.0, 10.0), wanted, sampling=plain, draft_length=2,
         drafter=BatchModelDrafter(Slow(cycle, 2, clock, 8.0, 1.0), plain),
-    )  # fmt: skip
+    ).run()  # fmt: skip
     assert [text.tokens for text in found.texts] == [(3, 4, 5), (5, 6)]
     (only,) = found.rounds
     # the target reads 2 tokens of the first prompt, the draft as many
@@ -230,11 +230,11 @@ def test_the_draft_model_sees_each_token_once_and_reads_no_more_than_it_must(clo
 
     wrong = np.roll(np.eye(8), 2, axis=1)
     half = np.where(np.arange(8)[:, None] < 4, cycle, wrong)  # right after 0, 1, 2 and 3
-    serve(
+    Server(
         SideBySide([TableModel(cycle, 64)]), [Request([0], 6, np.random.default_rng(0))],
         sampling=greedy, draft_length=2,
         drafter=BatchModelDrafter(Spy([TableModel(half, 64)]), greedy),
-    )  # fmt: skip
+    ).run()  # fmt: skip
     # 1 2 | 3 by the bonus, so 2 and 3 are new; 4 right, 6 wrong | 5; one is left and needs no draft
     assert seen == [[1], [1], [2], [1]]
 
@@ -255,7 +255,7 @@ def test_the_draft_model_sees_each_token_once_and_reads_no_more_than_it_must(clo
 def test_what_cannot_be_served_is_refused(arguments, message):
     given = {"requests": requests(1), "sampling": plain, **arguments}
     with pytest.raises(ValueError, match=message):
-        serve(models(tables[0], 2), **given)
+        Server(models(tables[0], 2), **given).run()
 
 
 class Proposing:
@@ -284,13 +284,13 @@ class Proposing:
 def test_a_drafter_that_oversteps_is_told(tokens, uses_target, message):
     target = models(tables[0], 2)
     with pytest.raises(ValueError, match=message):
-        serve(
+        Server(
             target, [Request([1], 9, np.random.default_rng(0))] * 2, sampling=plain,
             draft_length=2, drafter=Proposing(tokens, target if uses_target else None),
-        )  # fmt: skip
+        ).run()  # fmt: skip
 
 
 def test_each_prompt_gets_randomness_of_its_own():
     first, second = requests_for([[0], [0]], 30, np.random.default_rng(0))
-    found = serve(models(tables[0], 2), [first, second], sampling=plain)
+    found = Server(models(tables[0], 2), [first, second], sampling=plain).run()
     assert found.texts[0].tokens != found.texts[1].tokens

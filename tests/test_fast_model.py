@@ -9,27 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from half_exact import half_exact_gpt
 
 from specmini import fast_model, numpy_model
 from specmini.fast_model import Choice, FastModel, candidates
-from specmini.gpt import GPT, Config
+from specmini.gpt import Config
 from specmini.torch_model import TorchModel
 
 config = Config(vocabulary=50, context=24, layers=2, width=32, heads=4)
 generator = torch.Generator().manual_seed(1)
 
 
-def make_gpt():
-    """Weights that 16-bit floats hold, with gains, biases and means not to be forgotten."""
-    made = GPT(config, generator)
-    with torch.no_grad():
-        for weight in made.parameters():
-            noise = 0.1 * torch.randn(weight.shape, generator=generator) + 0.05
-            weight.copy_((4 * weight + noise).half())
-    return made.eval().requires_grad_(False)
-
-
-gpt = make_gpt()
+gpt = half_exact_gpt(config, generator)
 tokens = torch.randint(0, 50, (24,), generator=generator).tolist()
 expected = copy.deepcopy(gpt).double()(torch.tensor([tokens]))[0].numpy()  # (24, 50)
 names = list(candidates(gpt))
@@ -81,11 +72,11 @@ def test_the_choice_is_the_fastest_of_what_was_measured():
 
 
 def test_a_shape_is_measured_once():
-    assert FastModel(gpt).choice is FastModel(make_gpt()).choice
+    assert FastModel(gpt).choice is FastModel(half_exact_gpt(config, generator)).choice
 
 
 def test_weights_that_changed_are_seen_by_the_next_engine():
-    changing = make_gpt()
+    changing = half_exact_gpt(config, generator)
     choice = Choice("NumPy", "torch", {})
     before = FastModel(changing, choice).forward(tokens)
     changing.wte.weight.mul_(2.0)
@@ -94,7 +85,7 @@ def test_weights_that_changed_are_seen_by_the_next_engine():
 
 
 def test_weights_that_were_replaced_are_seen_by_the_next_engine():
-    changing, other = make_gpt(), make_gpt()
+    changing, other = half_exact_gpt(config, generator), half_exact_gpt(config, generator)
     choice = Choice("NumPy", "torch", {})
     FastModel(changing, choice)
     changing.load_state_dict(other.state_dict(), assign=True)
@@ -104,7 +95,7 @@ def test_weights_that_were_replaced_are_seen_by_the_next_engine():
 
 def test_weights_made_in_inference_mode_run_too():
     with torch.inference_mode():
-        made = make_gpt()
+        made = half_exact_gpt(config, generator)
         inside = FastModel(made, Choice("NumPy", "torch", {})).forward(tokens)
     outside = FastModel(made, Choice("torch", "NumPy", {})).forward(tokens)
     np.testing.assert_allclose(inside, outside, rtol=0, atol=1e-4)
@@ -133,7 +124,7 @@ def test_engines_of_one_gpt_may_run_in_two_threads(monkeypatch):
 
 
 def test_the_engine_does_not_keep_the_module_alive():
-    kept = make_gpt()
+    kept = half_exact_gpt(config, generator)
     FastModel(kept, Choice("NumPy", "torch", {}))
     reference = weakref.ref(kept)
     del kept
@@ -161,7 +152,7 @@ def test_timing_needs_room(new, past, message):
 
 
 def test_other_types_get_the_portable_engine():
-    assert isinstance(fast_model.fast_model(make_gpt().double()), TorchModel)
+    assert isinstance(fast_model.fast_model(half_exact_gpt(config, generator).double()), TorchModel)
     assert isinstance(fast_model.fast_model(gpt), FastModel)
 
 
@@ -170,7 +161,7 @@ def test_without_torchscript_the_same_module_runs(monkeypatch):
         raise RuntimeError
 
     monkeypatch.setattr(torch.jit, "script", removed)
-    plain = make_gpt()
+    plain = half_exact_gpt(config, generator)
     model = FastModel(plain, Choice("torch", "torch", {}))
     np.testing.assert_allclose(
         model.forward(tokens), plain(torch.tensor([tokens]))[0], rtol=0, atol=1e-4

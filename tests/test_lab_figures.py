@@ -137,29 +137,6 @@ def test_predictions_stand_beside_the_measurement():
         assert high > max(*measured, *expected)
 
 
-def test_parts_of_a_round_are_stacked_in_plain_steps():
-    cells = {"fast": made_cell(), "slow": made_cell(target_seconds=18.0)}
-    figure = lab.round_time(cells)
-    axes = axes_of(figure)
-    step = 10.5
-    expected = [
-        part / step for target in (12.0, 18.0) for part in (2.0, target, 1.0)
-    ]  # fmt: skip
-    np.testing.assert_allclose([width for _, width, _ in bars(axes)], expected)
-    starts = [start for start, *_ in bars(axes)]
-    np.testing.assert_allclose(starts[:3], np.cumsum([0, *expected[:2]]))
-    assert (
-        figure.claim == "Where the time of a round goes: the target's pass takes 80% to 86% of it"
-    )
-    assert [text.get_text() for text in axes.texts] == ["2.00 tokens"] * 2
-    assert sum(expected[:3]) == pytest.approx(cells["fast"].round_cost)
-
-
-def test_title_names_the_largest_part():
-    one = made_cell(target_seconds=0.5)
-    assert "drafting takes 57% of it" in lab.round_time({"one": one}).claim
-
-
 def test_residual_leads_from_the_textbook_to_the_clock():
     one = made_cell()
     figure = lab.residual_steps(one)
@@ -189,7 +166,6 @@ def test_figures_live_on_one_page():
         lab.rules_by_temperature([0.0, 1.0], {"textbook": [0.6, 0.7]}),
         lab.overlap_along_text([0.25, 1.0], ["a", "$b$"]),
         lab.predicted_beside_measured({"code": [one]}),
-        lab.round_time({"code": one}),
         lab.residual_steps(one),
     ]
     ids = [i for figure in figures for i in re.findall(r'\bid="([^"]+)"', figure._repr_svg_())]

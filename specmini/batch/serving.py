@@ -25,11 +25,11 @@ from specmini.batch.model import BatchModel
 from specmini.batch.rounds import BatchRound, shared
 from specmini.batch.verdicts import verify_each
 from specmini.checks import choice, single, whole_number
-from specmini.generate import Ending, Generation, Round, empty_draft
+from specmini.generate import Ending, Generation, Round, checked_draft_length, empty_draft
 from specmini.sampling import Sampling
 from specmini.verify import Draft, Verdict, check_tokens
 
-__all__ = ["Admission", "Request", "Server", "Service", "requests_for", "serve"]
+__all__ = ["Admission", "Request", "Server", "Service", "requests_for"]
 
 Admission = Literal["continuous", "static"]
 
@@ -124,12 +124,7 @@ class Server:
         stop_tokens: Collection[int] = (),
         admission: Admission = "continuous",
     ) -> None:
-        draft_length = single("draft_length", whole_number("draft_length", draft_length))
-        if (drafter is None) != (draft_length == 0):
-            raise ValueError(
-                "draft_length must be at least 1 with a drafter and 0 without, "
-                f"got {draft_length} {'without' if drafter is None else 'with'} one"
-            )
+        draft_length = checked_draft_length(draft_length, drafter is not None)
         self._stops = frozenset(stop_tokens)
         check_tokens(list(self._stops), target.vocabulary, "stop_tokens")
         self._admission = choice("admission", admission, get_args(Admission))
@@ -282,29 +277,10 @@ class Server:
                 self._free.append(row.slot)
         self._rows = [row for row in self._rows if not row.is_done]
 
-
-def serve(
-    target: BatchModel,
-    requests: Iterable[Request],
-    *,
-    sampling: Sampling,
-    drafter: BatchDrafter | None = None,
-    draft_length: int = 0,
-    stop_tokens: Collection[int] = (),
-    admission: Admission = "continuous",
-) -> Service:
-    """Write all texts; arguments and errors as ``Server``, with requests that end."""
-    server = Server(
-        target,
-        requests,
-        sampling=sampling,
-        drafter=drafter,
-        draft_length=draft_length,
-        stop_tokens=stop_tokens,
-        admission=admission,
-    )
-    rounds = tuple(iter(server.round, None))
-    return Service(tuple(server.finished[n] for n in sorted(server.finished)), rounds)
+    def run(self) -> Service:
+        """Write all texts, of requests that end."""
+        rounds = tuple(iter(self.round, None))
+        return Service(tuple(self.finished[n] for n in sorted(self.finished)), rounds)
 
 
 def requests_for(

@@ -13,10 +13,9 @@ from specmini.cell import Cell
 from specmini.figures.acceptance import visible
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
 from specmini.latency import FittedRoofline, PassTimes
-from specmini.tallies import Acceptance, total
+from specmini.tallies import Acceptance
 
 # no dots: as circles they make a picture five times as heavy
-HATCH = {"draft": "", "target": "//", "bookkeeping": "xx"}
 
 
 def pass_time(times: PassTimes, roofline: FittedRoofline, draft_length: int) -> ThemedFigure:
@@ -227,47 +226,6 @@ def predicted_beside_measured(cells: Mapping[str, Sequence[Cell]]) -> ThemedFigu
     )
 
 
-def round_time(cells: Mapping[str, Cell]) -> ThemedFigure:
-    """Where the time of a round goes, in plain steps: stacked bars, with what the round earns.
-
-    Args:
-        cells: one bar each, by label.
-    """
-    parts = {label: _parts(one) for label, one in cells.items()}
-    shares = {name: [row[name] / sum(row.values()) for row in parts.values()] for name in HATCH}
-    most = max(HATCH, key=lambda name: float(np.mean(shares[name])))
-    titles = {"draft": "drafting", "target": "the target's pass", "bookkeeping": "bookkeeping"}
-    least, greatest = min(shares[most]), max(shares[most])
-    span = " to ".join(dict.fromkeys([f"{least:.0%}", f"{greatest:.0%}"]))
-    claim = f"Where the time of a round goes: {titles[most]} takes {span} of it"
-    colors = {"draft": "draft", "target": "target", "bookkeeping": "muted"}
-    widest = max(sum(row.values()) for row in parts.values())
-    with canvas(claim, height=100 + 44 * len(cells)) as (figure, [axes]):
-        for place, (label, row) in enumerate(parts.items()):
-            start = 0.0
-            for name, width in row.items():
-                axes.barh(place, width, 0.5, left=start, color=COLOR[colors[name]],
-                          hatch=HATCH[name], edgecolor=COLOR["surface"], linewidth=0.6,
-                          label=name if place == 0 else None)  # fmt: skip
-                start += width
-            gain = cells[label].full.tokens_per_round
-            axes.text(start + 0.02 * widest, place, f"{gain:.2f} tokens", va="center")
-        axes.axvline(1, color=COLOR["ink"], linestyle=":", linewidth=1.4)
-        axes.set_yticks(range(len(cells)), list(cells))
-        axes.set_ylim(len(cells) - 0.45, -0.55)
-        axes.set_xlim(0, 1.32 * widest)
-        axes.grid(visible=False, axis="y")
-        axes.set_xlabel("time of a round (plain steps; dotted line: one)")
-        figure.legend(loc="outside lower center", ncols=3, fontsize=10)
-    rows = "; ".join(
-        f"{label}: " + ", ".join(f"{name} {width:.2f}" for name, width in row.items())
-        for label, row in parts.items()
-    )
-    return ThemedFigure(
-        "round-time", claim, f"Time of a round in plain steps. {rows}.", figure
-    )  # fmt: skip
-
-
 def residual_steps(one: Cell) -> ThemedFigure:
     """From the textbook's prediction to the measured speedup, factor by factor.
 
@@ -308,13 +266,3 @@ def residual_steps(one: Cell) -> ThemedFigure:
     return ThemedFigure(
         "residual-steps", claim, f"{rows}; measured {residual.measured:.2f}.", figure
     )  # fmt: skip
-
-
-def _parts(one: Cell) -> dict[str, float]:
-    """Mean time of a full round's parts, in plain steps."""
-    unit = total(one.plain).round_seconds * one.full.rounds
-    return {
-        "draft": one.full.draft_seconds / unit,
-        "target": one.full.target_seconds / unit,
-        "bookkeeping": one.full.bookkeeping_seconds / unit,
-    }

@@ -27,7 +27,7 @@ from specmini.batch.drafter import BatchModelDrafter
 from specmini.batch.fast import FastBatch, fast_batch
 from specmini.batch.latency import AllSlots
 from specmini.batch.results import BatchResults, BatchSetting, first_losing, store_batches
-from specmini.batch.serving import Server, requests_for, serve
+from specmini.batch.serving import Server, requests_for
 from specmini.batch.turns import batch_cell, running_queue, take_turns
 from specmini.calibration import calibrate, physical_memory
 from specmini.excerpts import frozen
@@ -150,13 +150,13 @@ def static_speedup(batch: int, length: int, pair: Pair) -> float:
     with single_thread():
         for _ in range(2):
             for way, taken in seconds.items():
-                found = serve(
+                found = Server(
                     fast_batch(pair.target, batch),
                     requests_for(prompts, NEW_TOKENS, np.random.default_rng(SEED)),
                     sampling=plain,
                     admission="static",
                     **drafter_of(pair, batch, plain, way),
-                )
+                ).run()
                 taken.append(sum(round.seconds for round in found.rounds))
     return min(seconds[0]) / min(seconds[length])
 
