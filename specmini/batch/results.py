@@ -1,8 +1,8 @@
 """Measured batches on disk: speedups beside two predictions, and where each says the win dies.
 
-``tests/benchmarks/batch_speedup.py`` writes such a file. It holds sums of rounds, times of passes
-and fitted constants; estimates and predictions are worked out when read, by the code that serves a
-fresh measurement.
+``specmini/data/measured_batch.json`` is written by ``tests/benchmarks/batch_speedup.py``. It holds
+sums of rounds, times of passes and fitted constants; estimates and predictions are worked out when
+read, by the code that serves a fresh measurement.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from specmini.draft_cost import draft_model
 from specmini.gpt import Config
 from specmini.latency import PassTimes, forecast
 from specmini.machine import Machine
-from specmini.results import cell_from_json, cell_to_json
+from specmini.results import cell_from_json, cell_to_json, data
 
 __all__ = [
     "BatchResults",
@@ -30,6 +30,7 @@ __all__ = [
     "Curve",
     "first_losing",
     "load_batches",
+    "measured_batches",
     "store_batches",
 ]
 
@@ -167,6 +168,11 @@ def first_losing(batches: Sequence[int], speedups: Sequence[float]) -> int | Non
         elif losing is None:
             losing = batch
     return losing
+
+
+def measured_batches() -> BatchResults:
+    """The batches that were measured for the book, on the package's pair."""
+    return load_batches(data / "measured_batch.json")
 
 
 def store_batches(path: Path, results: BatchResults) -> None:
