@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-__all__ = ["CachedModel", "check_length", "check_room"]
+__all__ = ["CachedModel", "FeatureModel", "check_length", "check_room"]
 
 
 class CachedModel(Protocol):
@@ -50,6 +50,14 @@ class CachedModel(Protocol):
         Raises:
             ValueError: ``length`` is negative, or more than was seen.
         """
+
+
+class FeatureModel(CachedModel, Protocol):
+    """A language model that shows what its head reads, for drafters that build on it."""
+
+    @property
+    def features(self) -> NDArray[Any]:
+        """(length, D), row t what the head read after the t-th token seen; do not write to it."""
 
 
 def check_room(model: CachedModel, tokens: Sequence[int]) -> None:

@@ -20,13 +20,11 @@ from specmini.cached_model import CachedModel
 from specmini.checks import single, whole_number
 from specmini.drafters.base import Drafter
 from specmini.sampling import Sampling
-from specmini.verify import Draft, check_tokens, verify
+from specmini.verify import Draft, check_tokens, empty_draft, verify
 
 __all__ = ["Ending", "Generation", "Round", "checked_draft_length", "generate"]
 
 Ending = Literal["length", "stop token", "context"]
-
-empty_draft = Draft(np.array([], dtype=np.int64))
 
 
 @dataclass(frozen=True)

@@ -213,6 +213,14 @@ class GPT(nn.Module):
         Raises:
             ValueError: no token, or more than the context has room for.
         """
+        return self.logits(self.features(tokens, cache))  # (B, T, V)
+
+    def logits(self, features: Tensor) -> Tensor:
+        """What the head makes of features: (B, T, D) to (B, T, V)."""
+        return F.linear(features, self.wte.weight)
+
+    def features(self, tokens: Tensor, cache: Cache | None = None) -> Tensor:
+        """What the head reads after each token, (B, T, D); arguments and errors as ``forward``."""
         new, past = tokens.shape[1], 0 if cache is None else cache.length
         room = self.config.context - past
         if not 1 <= new <= room:
@@ -222,7 +230,7 @@ class GPT(nn.Module):
             x = block(x, layer, cache)  # (B, T, D)
         if cache is not None:
             cache.advance(new)
-        return F.linear(self.ln_f(x), self.wte.weight)  # (B, T, V)
+        return cast(Tensor, self.ln_f(x))
 
 
 def grow(model: GPT, layers: int, generator: torch.Generator | None = None) -> GPT:

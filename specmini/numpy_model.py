@@ -34,7 +34,7 @@ few_rows: Final = 3  # up to here BLAS is faster row by row: it copies the matri
 
 
 class NumpyModel(StepModel):
-    """A ``CachedModel`` in float32 NumPy, for one sequence on the CPU.
+    """A ``FeatureModel`` in float32 NumPy, for one sequence on the CPU.
 
     Args:
         model: the weights, which are copied.
@@ -88,10 +88,11 @@ class NumpyStep:
             )  # (D + 1, 4D)
             matrices += [qkv, _to_stream(block.attn.c_proj), hidden, _to_stream(block.mlp.c_proj)]
         head = _after_norm(model.ln_f, model.wte.weight)  # (D + 1, V)
+        self._gain, self._bias = _array(model.ln_f.weight), _array(model.ln_f.bias)  # each (D,)
         *blocks, self._head = _side_by_side([*matrices, head])
         self._blocks = [_Matrices(*blocks[i : i + 4]) for i in range(0, len(blocks), 4)]
 
-    def __call__(self, tokens: Sequence[int], cache: Array, past: int) -> Array:
+    def __call__(self, tokens: Sequence[int], cache: Array, past: int) -> tuple[Array, Array]:
         """Logits after each of T tokens, whose keys and values join the cache.
 
         Args:
@@ -100,14 +101,21 @@ class NumpyStep:
             past: number of positions stored before.
 
         Returns:
-            (T, V).
+            (T, V), and (T, D) what the head read.
         """
         end = past + len(tokens)
         x = self._embedded(tokens, slice(past, end))  # (T, D)
         for matrices, stored in zip(self._blocks, cache[:, :, :, :end], strict=True):
             x += self._attend(_times(self._normed(x), matrices.qkv), stored, past, matrices.mixed)
             x += self._hidden(x, matrices)
-        return self._logits(x)
+        return self._read_out(x)
+
+    def _read_out(self, x: Array) -> tuple[Array, Array]:
+        """The stream after the blocks, (T, D), to logits (T, V) and features (T, D)."""
+        normed = self._normed(x)  # (T, D + 1)
+        features = normed[:, :-1] * self._gain  # (T, D)
+        features += self._bias
+        return _times(normed, self._head), features
 
     def _embedded(self, tokens: Ids, positions: slice | NDArray[np.int64]) -> Array:
         """Tokens at their positions: T of each to (T, D)."""
@@ -121,10 +129,6 @@ class NumpyStep:
         padded = self._input(*hidden.shape)  # (T, 4D + 1)
         _gelu(hidden, out=padded[:, :-1])
         return _times(padded, matrices.out)
-
-    def _logits(self, x: Array) -> Array:
-        """(T, D) to (T, V)."""
-        return _times(self._normed(x), self._head)
 
     def _attend(self, qkv: Array, stored: Array, past: int, matrix: Array) -> Array:
         """Store new keys and values and mix each position with those before.

@@ -1,7 +1,8 @@
 """A ``CachedModel`` out of forward passes that somebody else wrote.
 
-A *step* computes logits for new tokens, given a cache and how much of it is filled. What is left to
-do is the same for every step: to keep the cache, count its length and refuse what does not fit.
+A *step* computes logits for new tokens, given a cache and how much of it is filled, and shows what
+its head read. What is left to do is the same for every step: to keep the cache and these features,
+count their length and refuse what does not fit.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from specmini.verify import check_tokens
 __all__ = ["Array", "Step", "StepModel", "new_cache"]
 
 Array = NDArray[np.float32]
-Step = Callable[[Sequence[int], Array, int], Array]  # from tokens, cache and past to (T, V)
+# from tokens, cache and past to logits (T, V) and what the head read, (T, D)
+Step = Callable[[Sequence[int], Array, int], tuple[Array, Array]]
 
 
 def new_cache(config: Config) -> Array:
@@ -28,7 +30,7 @@ def new_cache(config: Config) -> Array:
 
 
 class StepModel:
-    """A ``CachedModel`` in float32 on the CPU, for one sequence.
+    """A ``FeatureModel`` in float32 on the CPU, for one sequence.
 
     Args:
         config: shape of the model that the steps compute.
@@ -41,6 +43,7 @@ class StepModel:
         self._decode = decode
         self._verify = verify
         self._cache = new_cache(config)
+        self._features = np.zeros((config.context, config.width), np.float32)  # (C, D)
         self._length = 0
 
     @property
@@ -58,13 +61,20 @@ class StepModel:
         """Tokens it has seen."""
         return self._length
 
+    @property
+    def features(self) -> Array:
+        """(length, D), what the head read after each token seen."""
+        return self._features[: self._length]
+
     def forward(self, tokens: Sequence[int]) -> Array:
         """See T more tokens: (T, V) logits. Raises ``ValueError`` as ``CachedModel.forward``."""
         check_room(self, tokens)
         check_tokens(np.asarray(tokens), self.vocabulary)
         step = self._decode if len(tokens) == 1 else self._verify
-        logits = step(tokens, self._cache, self._length)  # (T, V)
-        self._length += len(tokens)
+        logits, features = step(tokens, self._cache, self._length)  # (T, V) and (T, D)
+        end = self._length + len(tokens)
+        self._features[self._length : end] = features
+        self._length = end
         return logits
 
     def truncate(self, length: int) -> None:

@@ -20,7 +20,7 @@ __all__ = ["TorchModel"]
 
 
 class TorchModel:
-    """A ``CachedModel`` around a GPT; the weights are shared, the cache is its own.
+    """A ``FeatureModel`` around a GPT; the weights are shared, the cache is its own.
 
     Args:
         model: on any device and in any floating-point type.
@@ -31,6 +31,7 @@ class TorchModel:
         weight = model.wte.weight
         self._device = weight.device
         self._cache = Cache(model.config, dtype=weight.dtype, device=weight.device)
+        self._features = np.zeros((model.config.context, model.config.width), np.float32)  # (C, D)
 
     @property
     def vocabulary(self) -> int:
@@ -47,14 +48,22 @@ class TorchModel:
         """Tokens it has seen."""
         return self._cache.length
 
+    @property
+    def features(self) -> NDArray[np.float32]:
+        """(length, D), what the head read after each token seen."""
+        return self._features[: self.length]
+
     @torch.inference_mode()
     def forward(self, tokens: Sequence[int]) -> NDArray[np.float32]:
         """See T more tokens: (T, V) logits. Raises ``ValueError`` as ``CachedModel.forward``."""
         check_room(self, tokens)
         check_tokens(np.asarray(tokens), self.vocabulary)
         ids = torch.tensor([list(tokens)], dtype=torch.int64, device=self._device)  # (1, T)
-        logits = self._model(ids, self._cache)[0]  # (T, V)
+        past = self._cache.length
+        features = self._model.features(ids, self._cache)[0]  # (T, D)
+        logits = self._model.logits(features)  # (T, V)
         # NumPy has no bfloat16
+        self._features[past : self._cache.length] = features.float().cpu().numpy()
         array: NDArray[np.float32] = logits.float().cpu().numpy()  # (T, V)
         return array
 

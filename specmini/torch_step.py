@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812, the name everyone knows
@@ -103,8 +104,8 @@ class TorchStep(nn.Module):
         self.ln_f = model.ln_f
         self.head = kernel(self.embeddings, torch.zeros(model.config.vocabulary))
 
-    def forward(self, tokens: Tensor, cache: Tensor, past: int) -> Tensor:
-        """(T,) ids and the (L, 2, 1, H, C, D/H) cache to (T, V)."""
+    def forward(self, tokens: Tensor, cache: Tensor, past: int) -> tuple[Tensor, Tensor]:
+        """(T,) ids and the (L, 2, 1, H, C, D/H) cache to (T, V) and what the head read, (T, D)."""
         end = past + tokens.shape[0]
         x = F.embedding(tokens, self.embeddings) + self.positions[past:end]  # (T, D)
         mask: Tensor | None = None
@@ -113,13 +114,13 @@ class TorchStep(nn.Module):
         stored = cache[:, :, :, :, :end].unbind(0)  # each (2, 1, H, past + T, D/H)
         for layer, block in enumerate(self.blocks):
             x = block(x, stored[layer], past, mask)
-        logits: Tensor = self.head(self.ln_f(x))
-        return logits
+        features: Tensor = self.ln_f(x)  # (T, D)
+        return self.head(features), features
 
 
-def compiled(module: nn.Module) -> Callable[..., Tensor]:
+def compiled(module: nn.Module) -> Callable[..., Any]:
     """A module as TorchScript; a torch without it runs the same module, more slowly."""
-    run: Callable[..., Tensor] = module.eval()
+    run: Callable[..., Any] = module.eval()
     with warnings.catch_warnings():
         # deprecated in favor of compilers that need C++ on the reader's machine
         warnings.simplefilter("ignore")
@@ -130,13 +131,15 @@ def compiled(module: nn.Module) -> Callable[..., Tensor]:
 
 def torch_step(model: GPT, kernel: Kernel) -> Step:
     """A compiled ``TorchStep`` that takes and gives NumPy arrays."""
-    module: Callable[[Tensor, Tensor, int], Tensor] = compiled(TorchStep(model, kernel))
+    module: Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]] = compiled(
+        TorchStep(model, kernel)
+    )
 
     @torch.inference_mode()
-    def step(tokens: Sequence[int], cache: Array, past: int) -> Array:
+    def step(tokens: Sequence[int], cache: Array, past: int) -> tuple[Array, Array]:
         stored = torch.from_numpy(cache).unsqueeze(2)  # (L, 2, 1, H, C, D/H)
         ids = torch.tensor(tokens, dtype=torch.int64)  # (T,)
-        logits: Array = module(ids, stored, past).numpy()  # (T, V)
-        return logits
+        logits, features = module(ids, stored, past)  # (T, V) and (T, D)
+        return logits.numpy(), features.numpy()
 
     return step

@@ -15,6 +15,7 @@ token they name.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +23,7 @@ from numpy.typing import ArrayLike
 from specmini.checks import FloatArray, IntArray
 from specmini.sampling import draw
 
-__all__ = ["Draft", "Verdict", "verify"]
+__all__ = ["Draft", "Verdict", "empty_draft", "verify"]
 
 # a float32 softmax over 150 000 tokens misses 1 by some 1e-5, since a sum that long rounds so
 # much; what is no distribution, such as logits, misses it by far more
@@ -75,6 +76,9 @@ class Draft:
     def __len__(self) -> int:
         """Number of tokens, K."""
         return len(self.tokens)
+
+
+empty_draft: Final = Draft(np.array([], dtype=np.int64))
 
 
 @dataclass(frozen=True)
