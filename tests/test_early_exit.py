@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812, the name everyone knows
+from lossless import Breakage, copied
 
 from specmini.drafters import ModelDrafter
+from specmini.drafters import early_exit as exits
 from specmini.drafters.early_exit import early_exit
 from specmini.fast_model import fast_model
 from specmini.generate import generate
@@ -34,14 +36,35 @@ def target():
     return model
 
 
-@pytest.mark.parametrize("layers", [1, 3])
-def test_it_is_the_model_up_to_there_under_its_norm_and_head(target, layers):
+def check_cut(module, target, layers):
+    """The cut-off model against its layers run one by one."""
     tokens = torch.arange(10)[None]
     x = target.wte(tokens) + target.wpe.weight[:10]
     for layer in range(layers):
         x = target.h[layer](x, layer, None)
     right = F.linear(target.ln_f(x), target.wte.weight)
-    torch.testing.assert_close(early_exit(target, layers)(tokens), right)
+    torch.testing.assert_close(module.early_exit(target, layers)(tokens), right)
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_it_is_the_model_up_to_there_under_its_norm_and_head(target, layers):
+    check_cut(exits, target, layers)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("list(model.h)[:kept]", "list(model.h)[-kept:]"),
+        ("cut.ln_f = model.wte, model.wpe, model.ln_f", "_ = model.wte, model.wpe, model.ln_f"),
+        ("list(model.h)[:kept]", "list(model.h)"),
+    ],
+    ids=["last layers", "no norm", "all layers"],
+)
+def test_a_broken_exit_is_caught(target, right, wrong):
+    with torch.no_grad():
+        target.ln_f.weight.copy_(torch.linspace(0.5, 2, 16))
+    with pytest.raises((AssertionError, NotImplementedError, RuntimeError)):
+        check_cut(copied(exits, [Breakage(exits, right, wrong)]), target, 2)
 
 
 def test_weights_are_shared_and_complete(target):

@@ -2,9 +2,9 @@
 
 The oldest language model there is (Shannon 1948), and the cheapest that has a distribution q. Long
 n-grams know more and are rarely met, so each order backs off to the next shorter one. Here it is
-interpolated with it, by absolute discounting (Ney, Essen and Kneser 1994; Chen and Goodman 1998,
-section 2.7): every count gives up a discount d, and what all of them gave up goes to the shorter
-context.
+interpolated with it, by absolute discounting (Ney, Essen and Kneser 1994; compared with others by
+Chen and Goodman 1998): every count gives up a discount d, and what all of them gave up goes to the
+shorter context.
 
     P(x | h) = max(N(h, x) - d, 0) / N(h)  +  d · D(h) / N(h) · P(x | h without its first token)
 

@@ -83,6 +83,10 @@ class SuffixDrafter:
         factor: most tokens proposed for each token of the match.
         min_chance: a draft ends where its estimated chance to be accepted so far falls below.
 
+    The last three have the defaults of vLLM, where they are called
+    ``suffix_decoding_max_tree_depth``, ``suffix_decoding_max_spec_factor`` and
+    ``suffix_decoding_min_token_prob``.
+
     Raises:
         ValueError: a depth below 2, a factor that is not positive, a chance outside [0, 1].
     """
