@@ -135,7 +135,7 @@ class Engine:
     @classmethod
     def load(cls, *breakages: Breakage) -> Engine:
         modules = specmini.verify, specmini.drafters.model, specmini.generate
-        engine = cls(*(_copy(module, breakages) for module in modules))
+        engine = cls(*(copied(module, breakages) for module in modules))
         engine.generate.verify = engine.verify.verify
         return engine
 
@@ -146,7 +146,7 @@ class Engine:
         return self
 
 
-def _copy(module: types.ModuleType, breakages: Sequence[Breakage]) -> types.ModuleType:
+def copied(module: types.ModuleType, breakages: Sequence[Breakage]) -> types.ModuleType:
     source = Path(module.__file__).read_text()
     for breakage in breakages:
         if breakage.module is module:

@@ -11,7 +11,8 @@ import specmini.drafters.feature
 import specmini.drafters.medusa
 import specmini.verify
 from specmini.cached_model import FeatureModel
-from specmini.drafters import FeatureDrafter, MedusaDrafter
+from specmini.drafters.feature import FeatureDrafter
+from specmini.drafters.medusa import MedusaDrafter
 from specmini.feature_head import FeatureHead, FeatureHeadConfig
 from specmini.generate import generate
 from specmini.gpt import GPT, Config

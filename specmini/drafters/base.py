@@ -38,8 +38,14 @@ class Drafter(Protocol):
 
 
 def agreement(seen: Sequence[int], text: Sequence[int]) -> int:
-    """Number of first tokens in which what was seen and a text agree."""
-    for place, (before, now) in enumerate(zip(seen, text, strict=False)):
-        if before != now:
-            return place
-    return min(len(seen), len(text))
+    """Number of first tokens that are the same in both: what was made of them still holds.
+
+    Args:
+        seen: tokens read before.
+        text: tokens now.
+    """
+    shorter = min(len(seen), len(text))
+    # a text that only grew is the rule, and lists are compared much faster than token by token
+    if list(seen[:shorter]) == list(text[:shorter]):
+        return shorter
+    return next(place for place in range(shorter) if seen[place] != text[place])
