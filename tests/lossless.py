@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+import specmini.block_verify
 import specmini.drafters.model
 import specmini.generate
 import specmini.verify
@@ -129,19 +130,25 @@ class Engine:
     """Copies of the engine's modules, compiled from their source."""
 
     verify: types.ModuleType
+    block_verify: types.ModuleType
     model_drafter: types.ModuleType
     generate: types.ModuleType
 
     @classmethod
     def load(cls, *breakages: Breakage) -> Engine:
-        modules = specmini.verify, specmini.drafters.model, specmini.generate
+        modules = (
+            specmini.verify,
+            specmini.block_verify,
+            specmini.drafters.model,
+            specmini.generate,
+        )
         engine = cls(*(_copy(module, breakages) for module in modules))
-        engine.generate.verify = engine.verify.verify
+        engine.generate.generate.__kwdefaults__["verify"] = engine.verify.verify
         return engine
 
     def walked(self) -> Engine:
         """The same with ``draw`` as a choice that a ``Walker`` can follow."""
-        for module in (self.verify, self.model_drafter):
+        for module in (self.verify, self.block_verify, self.model_drafter):
             module.draw = lambda weights, rng: rng.choose(weights)
         return self
 
