@@ -253,16 +253,16 @@ def _check_draft(draft: Draft, usable: int, target: CachedModel, text: Sequence[
     check_tokens(draft.tokens, target.vocabulary, "draft tokens")
 
 
-def checked_draft_length(draft_length: int, has_drafter: bool) -> int:
+def checked_draft_length(draft_length: int, has_drafter: bool, name: str = "draft_length") -> int:
     """The draft length as an int.
 
     Raises:
         ValueError: it is negative or no whole number, 0 with a drafter, or more without one.
     """
-    length: int = single("draft_length", whole_number("draft_length", draft_length))
+    length: int = single(name, whole_number(name, draft_length))
     if has_drafter != (length > 0):
         raise ValueError(
-            "draft_length must be at least 1 with a drafter and 0 without, "
+            f"{name} must be at least 1 with a drafter and 0 without, "
             f"got {length} {'with' if has_drafter else 'without'} one"
         )
     return length

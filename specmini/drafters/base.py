@@ -9,7 +9,7 @@ import numpy as np
 
 from specmini.verify import Draft, Verdict
 
-__all__ = ["Drafter"]
+__all__ = ["Drafter", "agreement"]
 
 
 class Drafter(Protocol):
@@ -35,3 +35,11 @@ class Drafter(Protocol):
 
     def observe(self, verdict: Verdict) -> None:
         """Learn what the target made of the last proposal."""
+
+
+def agreement(seen: Sequence[int], text: Sequence[int]) -> int:
+    """How many tokens two texts have in common from the start."""
+    for place, (one, other) in enumerate(zip(seen, text, strict=False)):
+        if one != other:
+            return place
+    return min(len(seen), len(text))

@@ -9,6 +9,7 @@ import numpy as np
 
 from specmini.cached_model import CachedModel
 from specmini.checks import choice
+from specmini.drafters.base import agreement
 from specmini.sampling import Sampling, draw
 from specmini.verify import Draft, Verdict
 
@@ -81,11 +82,7 @@ class ModelDrafter:
                 f"model must have seen the {len(self._seen)} tokens this drafter gave it, got "
                 f"{self.model.length}; each drafter needs a model of its own"
             )
-        agreed = 0
-        for seen, now in zip(self._seen, text[:-1], strict=False):
-            if seen != now:
-                break
-            agreed += 1
+        agreed = agreement(self._seen, text[:-1])
         self.model.truncate(agreed)
         self._seen = list(text[:agreed])
         return list(text[agreed:])
