@@ -104,9 +104,12 @@ class _FeatureStep(NumpyStep):
         end = past + len(tokens)
         x = self._embedded(tokens, slice(past, end))  # (T, d)
         x += joined
+        new = len(tokens)
+        hidden = self._future[:new, :new] if new > 1 else None  # (T, T)
         *lower, last = zip(self._blocks, cache[:, :, :, :end], strict=True)
         for matrices, stored in lower:
-            x += self._attend(_times(self._normed(x), matrices.qkv), stored, past, matrices.mixed)
+            qkv = _times(self._normed(x), matrices.qkv)  # (T, 3d)
+            x += self._attend(qkv, stored, past, hidden, matrices.mixed)
             x += self._hidden(x, matrices)
         matrices, stored = last
         qkv = _times(self._normed(x), matrices.qkv)  # (T, 3d)
@@ -114,7 +117,7 @@ class _FeatureStep(NumpyStep):
         parts = qkv[:-1].reshape(-1, 3, heads, size).transpose(1, 2, 0, 3)  # (3, H, T - 1, d/H)
         stored[:, :, past:-1] = parts[1:]
         x = x[-1:]  # (1, d)
-        x += self._attend(qkv[-1:], stored, end - 1, matrices.mixed)
+        x += self._attend(qkv[-1:], stored, end - 1, None, matrices.mixed)
         x += self._hidden(x, matrices)
         logits, own = self._read_out(x)
         return logits[0], own
