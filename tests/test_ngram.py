@@ -52,9 +52,10 @@ def test_without_a_corpus_every_token_is_as_likely():
 def test_large_vocabularies_keep_contexts_apart():
     """Contexts are numbers in base V: none may run into another."""
     tokens = [999, 0, 1, 0, 999, 2, 0, 0, 3]
-    tables = NgramTables(np.array(tokens, dtype=np.int16), 1000, order=3)
-    for start in range(len(tokens) - 2):
-        assert tables.probs(tokens[start : start + 2]).argmax() == tokens[start + 2]
+    for kind in (np.int16, np.uint64):
+        tables = NgramTables(np.array(tokens, dtype=kind), 1000, order=3)
+        for start in range(len(tokens) - 2):
+            assert tables.probs(tokens[start : start + 2]).argmax() == tokens[start + 2]
 
 
 def test_a_draft_is_drawn_row_by_row():

@@ -76,6 +76,7 @@ class NgramTables:
             raise ValueError(f"discount must be in (0, 1), got {discount}")
         ids = np.asarray(tokens)  # (T,)
         check_tokens(ids, self.vocabulary)
+        ids = ids.astype(np.int64)  # (T,)
         self._unigram = np.full(self.vocabulary, 1 / self.vocabulary)  # (V,)
         self._orders: list[_Order] = []  # from contexts of one token on
         keys = np.zeros(len(ids) + 1, dtype=np.int64)  # (T + 1,) the empty context at every place
@@ -137,8 +138,8 @@ def _counted(keys: NDArray[np.int64], vocabulary: int, discount: float) -> _Orde
 class NgramDrafter:
     """Draws tokens one after the other from n-gram tables.
 
-    It has no state: the last n - 1 tokens say everything. Rows that were needed before are kept,
-    so most steps are a draw and nothing else.
+    It has no state: the last n - 1 tokens say everything. Rows are kept for a while, so that a
+    context that comes again costs a draw and nothing else.
 
     Args:
         tables: where q comes from.
