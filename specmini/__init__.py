@@ -13,6 +13,7 @@ Paper wing, in reading order (NumPy alone)::
     deployment   a model on a machine; draft_cost adds what proposes
     ridge        tokens a pass from which arithmetic limits a deployment, experts included
     batch_speedup  speedup and the best draft length at every batch
+    tree_shape   the best tree of N guesses, and the best N
     crossover    from which batch on speculation loses, and from which context on it does not
 
 Lab wing, from text to speedup. What runs, or measures, a trained model needs torch; the engine
@@ -23,9 +24,11 @@ itself, which is sampling to generate, does not::
     gpt          a tiny GPT with a cache; trained by training, stored by checkpoints
     sampling     from logits to the distribution that is sampled
     verify       accept, recover, bonus: the rule that keeps the output exact
+    block_verify  accept more of the same draft, just as exactly; tree verifies guesses that branch
     drafters     what guesses tokens, one idea a file
     table_model  a model that is a table, for proofs; cached_model says what any model must do
     generate     plain and speculative decoding in one loop, with a record of every round
+    generate_tree  the same with trees; tree_model says what a model must do to see one
     pair         the trained target and draft; torch_model, numpy_model and fast_model run them
     measure      where the wings meet: measured speedup beside predicted
     batch        many sequences at once: ragged acceptance, continuous batching

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from test_tree_model import gpt, torch_model
 
+from specmini.cell import cell
 from specmini.drafters import ModelDrafter
 from specmini.drafters.tree import ConfidentTreeDrafter, StaticTreeDrafter
 from specmini.generate import Round, generate
 from specmini.generate_tree import generate_tree
+from specmini.measure import take_turns
 from specmini.sampling import Sampling, greedy, plain
 from specmini.table_model import TableModel, random_table
 from specmini.tallies import acceptance, tally
@@ -321,3 +323,30 @@ def test_a_chain_has_no_ranks():
     chain = Round((1, 2), 1, (1, 3), 1.0, 1.0, 2.0)
     with pytest.raises(ValueError, match="rounds must have drafted trees, got a chain of 2"):
         tree_acceptance([chain], 1, 1)
+
+
+def test_trees_are_measured_in_turns_with_plain_decoding():
+    pytest.importorskip("threadpoolctl")
+    target, sampling = model(table), plain
+
+    def with_trees(nodes):
+        drafter = StaticTreeDrafter(model(), sampling, binary)
+
+        def write(prompt, limit, rng):
+            return generate_tree(
+                target, prompt, limit, rng, sampling=sampling, drafter=drafter, nodes=nodes
+            )
+
+        return write
+
+    def plainly(prompt, limit, rng):
+        return generate(target, prompt, limit, rng, sampling=sampling)
+
+    ways = {0: plainly, 2: with_trees(2), 6: with_trees(6)}
+    runs = take_turns(ways, [[1], [2, 3]], new_tokens=60, rng=rng(), repeats=2)
+    small, large = cell(runs[0], runs[2], 2), cell(runs[0], runs[6], 6)
+    assert [len(texts) for texts in runs[6]] == [2, 2]
+    assert small.full.tokens_per_round < large.full.tokens_per_round
+    assert large.full.drafted == 6 * large.full.rounds
+    assert large.speedup > 0
+    assert sum(large.gained[3:]) == 0  # two levels and the target's own token

@@ -8,6 +8,7 @@ Then the ladder, from the simplest up; what needs torch is imported from its own
     early_exit  the target's own first layers (torch)
     medusa      heads on the target's last feature, each blind to the others (torch)
     feature     a head that reads that feature and goes on from its own, as in EAGLE (torch)
+    tree        several tokens for one place
 
 and what goes around a drafter: ``confidence`` stops a draft where the model is unsure, ``gate``
 decides in each round whether and how far to speculate.
@@ -19,14 +20,18 @@ from specmini.drafters.lookup import LookupDrafter
 from specmini.drafters.model import AcceptanceRule, ModelDrafter
 from specmini.drafters.ngram import NgramDrafter, NgramTables
 from specmini.drafters.suffix import SuffixDrafter
+from specmini.drafters.tree import ConfidentTreeDrafter, StaticTreeDrafter, TreeDrafter
 
 __all__ = [
     "AcceptanceRule",
+    "ConfidentTreeDrafter",
     "Drafter",
     "Gate",
     "LookupDrafter",
     "ModelDrafter",
     "NgramDrafter",
     "NgramTables",
+    "StaticTreeDrafter",
     "SuffixDrafter",
+    "TreeDrafter",
 ]
