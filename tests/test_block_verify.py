@@ -11,6 +11,7 @@ from specmini import block_verify, theory
 from specmini.block_verify import verify_block
 from specmini.drafters import ModelDrafter
 from specmini.generate import generate
+from specmini.measure import compare
 from specmini.sampling import Sampling, plain
 from specmini.table_model import TableModel, random_table
 from specmini.verify import Draft, Verdict, verify
@@ -226,3 +227,18 @@ def test_bad_rows_are_refused(rows, message):
     draft = Draft(np.array([0]), np.array([[0.5, 0.5]]))
     with pytest.raises(ValueError, match=message):
         verify_block(rows, draft, np.random.default_rng(0))
+
+
+def test_a_comparison_may_use_the_block_rule():
+    pytest.importorskip("threadpoolctl")
+    table = random_table(8, 1, np.random.default_rng(3))
+    draft = 0.5 * table + 0.5 * random_table(8, 1, np.random.default_rng(4))
+    one_by_one, block = (
+        compare(
+            TableModel(table, 700), ModelDrafter(TableModel(draft, 700), plain), [[0], [1]],
+            draft_lengths=[4], sampling=plain, new_tokens=600, rng=np.random.default_rng(5),
+            repeats=3, verify=rule,
+        ).cell(4).full.tokens_per_round
+        for rule in (verify, verify_block)
+    )  # fmt: skip
+    assert block > one_by_one + 0.05
