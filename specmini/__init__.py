@@ -5,6 +5,7 @@ Paper wing, in reading order (NumPy alone)::
     theory       tokens per round, round cost, speedup, the best draft length, break-even
     hit_rate     the same when some rounds have no draft
     conversions  what serving tools print, turned into those quantities
+    engines      what they offer and what its settings are called; what providers say they use
     published    tables from the literature, as data
     roofline     the time of one pass from a machine and a model shape
     overhead     what a pass costs beside its bytes and operations
