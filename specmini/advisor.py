@@ -48,7 +48,8 @@ class Advice:
 
     Attributes:
         verdict: "win", "lose" or "too close to call": the whole 80 % interval of the speedup is
-            above 1, below 1, or neither.
+            above 1, below 1, or neither. "faster tokens, less output" is a win for each request
+            that runs and a loss for the server.
         speedup: expected, of the time of an output token.
         low: lower end of the 80 % interval.
         high: upper end of the 80 % interval.
@@ -116,7 +117,7 @@ def advise(configuration: Configuration, terms: Terms | None = None) -> Advice:
     measured = configuration.plain_times
     told = configuration.engine == "server" or measured
     return Advice(
-        verdict="win" if low > 1 else "lose" if high < 1 else "too close to call",
+        verdict=_verdict(low, high, throughput),
         speedup=speedup,
         low=low,
         high=high,
@@ -143,8 +144,9 @@ def speedup_by_length(
 ) -> tuple[NDArray[np.int64], FloatArray]:
     """Expected speedup for every K from 0, plain decoding, to ``longest``.
 
-    Acceptance at other lengths than the measured one is that of a single alpha with the same E, so
-    far from it this is a guide, not a forecast: alpha by position falls or rises.
+    Up to a measured K acceptance is that of the positions, if they were measured. Otherwise it is
+    that of a single alpha with the same E, so far from the measured K this is a guide, not a
+    forecast: alpha by position falls or rises.
 
     Args:
         configuration: what runs.
@@ -163,7 +165,8 @@ def speedup_by_length(
     lengths, gains = np.arange(longest + 1), np.ones(longest + 1)
     for length in range(1, longest + 1):
         chain = configuration.with_length(length)
-        gained = 1 + _drafting_share(configuration) * float(theory.accepted_drafts(rate, length))
+        usual = 1 + _drafting_share(configuration) * float(theory.accepted_drafts(rate, length))
+        gained = chain.tokens_per_round or usual
         gains[length] = gained / float(_total(chain, _cost(chain, gained), terms))
     if configuration.check_tokens is not None:  # a tree is not a chain of its depth
         return lengths, gains
@@ -172,6 +175,12 @@ def speedup_by_length(
         total = _total(configuration, _cost(configuration, gained), terms)
         gains[configuration.draft_length] = gained / float(total)
     return lengths, gains
+
+
+def _verdict(low: float, high: float, throughput: float) -> str:
+    if low > 1:
+        return "win" if throughput >= 1 else "faster tokens, less output"
+    return "lose" if high < 1 else "too close to call"
 
 
 def _cost(
@@ -248,7 +257,7 @@ def _sensitivities(configuration: Configuration, terms: Terms, speedup: float) -
     rate = _rate(configuration, terms)
     off = 0.02 if configuration.tokens_per_round is not None else 0.08
     worse = max(rate - off, 0.0)
-    forgotten = replace(configuration, tokens_per_round=None, check_tokens=None)
+    forgotten = replace(configuration, tokens_per_round=None, check_tokens=None, survival=())
     usual = replace(terms, acceptance={**kinds, configuration.drafter: rate})
     base = replace(terms, acceptance={**kinds, configuration.drafter: worse})
     gained, lower = (expected_tokens(forgotten, one) for one in (usual, base))

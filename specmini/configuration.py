@@ -13,6 +13,7 @@ from typing import Final
 
 from specmini import catalog, checks, wording
 from specmini.machine import Machine
+from specmini.positions import falling_survival
 from specmini.shape import Model
 
 __all__ = [
@@ -95,6 +96,8 @@ class Configuration:
         concurrency: requests in flight.
         context: positions of each in the cache.
         tokens_per_round: E as measured with this K, ``None`` if it is not known.
+        survival: share of rounds that accept at least i drafts, i = 1..K, as measured; empty if
+            it is not known. For a smaller K it tells E exactly.
         cost_ratio: c as measured, ``None`` to work it out.
         plain_times: measured without speculation, in order of concurrency.
         prompt_share: prompt tokens that the engine takes in for each token it puts out.
@@ -121,6 +124,7 @@ class Configuration:
     concurrency: int = 1
     context: int = DEFAULT_CONTEXT
     tokens_per_round: float | None = None
+    survival: tuple[float, ...] = ()
     cost_ratio: float | None = None
     plain_times: tuple[PlainTime, ...] = ()
     prompt_share: float = 0.0
@@ -144,14 +148,21 @@ class Configuration:
                 f"draft must be a Model for a draft model and None for {self.drafter!r}, "
                 f"got {self.draft!r}"
             )
-        least = 2 if self.check_tokens is not None else 0
-        if self.check_tokens is not None and self.check_tokens < least:
-            raise ValueError(f"check_tokens must be at least 2, got {self.check_tokens!r}")
+        if self.check_tokens is not None:
+            checks.single(
+                "check_tokens", checks.whole_number("check_tokens", self.check_tokens, minimum=2)
+            )
         highest = max(self.draft_length, (self.check_tokens or 1) - 1) + 1
         if self.tokens_per_round is not None and not 1 <= self.tokens_per_round <= highest:
             raise ValueError(
                 f"tokens_per_round must be in [1, {highest}] (one more than the draft length), "
                 f"got {self.tokens_per_round!r}"
+            )
+        falling_survival("survival", self.survival or (1.0,))
+        if len(self.survival) not in (0, self.draft_length):
+            raise ValueError(
+                f"survival must hold draft_length = {self.draft_length} numbers or none, "
+                f"got {len(self.survival)}"
             )
         if [one.concurrency for one in self.plain_times] != sorted(
             {one.concurrency for one in self.plain_times}
@@ -172,8 +183,15 @@ class Configuration:
         return {"block": 1, "lookup": 0}.get(self.drafter, self.draft_length)
 
     def with_length(self, draft_length: int) -> Configuration:
-        """The same with another K, as a chain, and E forgotten."""
-        return replace(self, draft_length=draft_length, check_tokens=None, tokens_per_round=None)
+        """The same with another K, as a chain; E is known where survival by position tells it."""
+        left = self.survival[:draft_length] if draft_length <= len(self.survival) else ()
+        return replace(
+            self,
+            draft_length=draft_length,
+            check_tokens=None,
+            tokens_per_round=1 + sum(left) if left else None,
+            survival=left,
+        )
 
 
 def configure(
@@ -271,7 +289,7 @@ def configure(
         draft_bits=wording.read_bits(draft_weights) or bits,
         devices=devices if place == "server" and one.interconnect else 1,
         check_tokens=nodes,
-        concurrency=concurrency or 1,
+        concurrency=1 if concurrency is None else concurrency,
         context=DEFAULT_CONTEXT if context is None else context,
         tokens_per_round=tokens,
         assumed=tuple(assumed),

@@ -13,7 +13,14 @@ from specmini.acceptance import FloatArray
 from specmini.grid_check import GridCheck, check_grid, grid_half_width
 from specmini.terms import foretell_record, half_width
 
-__all__ = ["Errors", "calibrated_errors", "errors_by_class", "uncalibrated_errors"]
+__all__ = [
+    "Errors",
+    "Miss",
+    "calibrated_errors",
+    "errors_by_class",
+    "largest_misses",
+    "uncalibrated_errors",
+]
 
 CLEAR = 0.1  # a speedup this far from 1 is clearly a win or a loss
 
@@ -39,6 +46,49 @@ class Errors:
     right_side_clear: float
     covered: float
     half_width: float
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A field report that was foretold badly.
+
+    Attributes:
+        name: of the row.
+        measured: speedup as reported.
+        foretold: the same, foretold.
+        reason: what is known of it, "not known" if nothing is.
+    """
+
+    name: str
+    measured: float
+    foretold: float
+    reason: str
+
+
+def largest_misses(count: int, *, left_out: bool = True) -> tuple[Miss, ...]:
+    """The field reports with the largest errors of log speedup, largest first.
+
+    Args:
+        count: how many, at least 1 and at most the rows.
+        left_out: see ``uncalibrated_errors``.
+
+    Raises:
+        ValueError: ``count`` is out of range.
+    """
+    told = foretell_record()
+    if not 1 <= count <= len(told.rows):
+        raise ValueError(f"count must be in [1, {len(told.rows)}], got {count!r}")
+    foretold = told.left_out if left_out else told.fitted
+    order = np.argsort(-np.abs(np.log(foretold / told.measured)), kind="stable")[:count]
+    return tuple(
+        Miss(
+            told.rows[place].name,
+            float(told.measured[place]),
+            float(foretold[place]),
+            told.rows[place].words.get("remark") or "not known",
+        )
+        for place in order.tolist()
+    )
 
 
 def uncalibrated_errors(*, left_out: bool = True) -> Errors:
