@@ -16,7 +16,8 @@ from typing import Any
 
 from specmini import catalog, wording
 from specmini.advisor import Advice, advise
-from specmini.configuration import Configuration, PlainTime, configure
+from specmini.configuration import Configuration, PlainTime
+from specmini.configured import configure
 from specmini.conversions import convert, metrics
 from specmini.metrics import DraftCounts, between
 from specmini.metrics_text import fetch, read_counts

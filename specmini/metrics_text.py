@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 import re
 import urllib.error
-import urllib.parse
 import urllib.request
 from collections import defaultdict
 from pathlib import Path
@@ -98,7 +97,7 @@ def fetch(source: str) -> str:
             return Path(source).read_bytes()[:LARGEST].decode("utf-8", "replace")
         except (OSError, ValueError) as error:
             raise ValueError(f"cannot read {source!r}: {error}") from None
-    if urllib.parse.urlsplit(source).scheme not in ("http", "https"):
+    if not re.match(r"https?://", source, re.IGNORECASE):
         raise ValueError(f"source must be a file or an http address, got {source!r}")
     try:
         with urllib.request.urlopen(source, timeout=SECONDS) as answer:

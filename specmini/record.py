@@ -19,7 +19,8 @@ from functools import cache
 from importlib import resources
 
 from specmini import wording
-from specmini.configuration import Configuration, configure
+from specmini.configuration import Configuration
+from specmini.configured import configure
 
 __all__ = ["FieldReport", "field_reports", "read_report"]
 

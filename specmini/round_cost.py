@@ -26,7 +26,8 @@ from numpy.typing import ArrayLike
 
 from specmini import checks
 from specmini.acceptance import FloatArray
-from specmini.configuration import LOCAL_BITS, Configuration
+from specmini.configuration import Configuration
+from specmini.configured import LOCAL_BITS
 from specmini.deployment import Deployment
 from specmini.draft_cost import DraftCost, draft_head, draft_model
 from specmini.overhead import NO_OVERHEAD, Overhead

@@ -112,10 +112,9 @@ def read_size(text: str) -> Size | None:
         text: such as "Qwen3-32B bf16", "Qwen3.6-35B-A3B (MoE)", "Llama-3.2-1B", "OPT-125M".
     """
     low = text.casefold()
-    for key in sorted(catalog.models(), key=len, reverse=True):
-        if re.search(rf"(?<![\w.]){re.escape(key)}(?![\d.])", low):
-            model = catalog.model(key)
-            return Size(model.parameters, model.active_parameters, key)
+    if found := _catalog_names().search(low):
+        model = catalog.model(found[1])
+        return Size(model.parameters, model.active_parameters, found[1])
     for row in _words()["model"]:
         if re.search(row["pattern"], low):
             billions, active = row["billions"], row.get("active", row["billions"])
@@ -217,6 +216,12 @@ def read_acceptance(value: str, definition: str, draft_length: int | None) -> fl
     if max(shares) - min(shares) > 0.1:
         return None
     return 1 + draft_length * sum(shares) / len(shares)
+
+
+@cache
+def _catalog_names() -> re.Pattern[str]:
+    names = "|".join(re.escape(key) for key in sorted(catalog.models(), key=len, reverse=True))
+    return re.compile(rf"(?<![\w.])({names})(?![\d.])")
 
 
 @cache

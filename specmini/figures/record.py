@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from specmini.advisor import advise, speedup_by_length
+from specmini.advisor import advise
 from specmini.configuration import CLASSES, Configuration
+from specmini.expected import speedup_by_length
 from specmini.figures.speedup import LOSING
 from specmini.figures.style import COLOR, ThemedFigure, canvas, draft_length_axis, line_looks
 from specmini.grid_check import check_grid

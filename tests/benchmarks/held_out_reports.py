@@ -2,8 +2,8 @@
 
     python tests/benchmarks/held_out_reports.py reports.csv
 
-The file has the columns of ``specmini/data/field_reports.csv``, or those of notes on reports (second
-name each in ``COLUMNS``). Rows of tier C and rows without a ratio do not count.
+The file has the columns of ``specmini/data/field_reports.csv``, or those of notes on reports, the
+second name each in ``COLUMNS``. Rows of tier C and rows without a ratio do not count.
 """
 
 from __future__ import annotations
