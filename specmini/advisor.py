@@ -19,7 +19,7 @@ import numpy as np
 from specmini import theory
 from specmini.configuration import CLASSES, Configuration
 from specmini.expected import cost_of, plain_steps, speedup_by_length
-from specmini.grid_check import grid_half_width
+from specmini.grid_check import curve_half_width
 from specmini.reasons import bound_by, sensitivities, warnings_about
 from specmini.round_cost import RoundCost
 from specmini.terms import Terms, expected_tokens, fit_terms, half_width
@@ -85,7 +85,7 @@ def advise(configuration: Configuration, terms: Terms | None = None) -> Advice:
     """Tell whether speculation pays for a configuration.
 
     Args:
-        configuration: what runs, see ``specmini.configuration.configure``.
+        configuration: what runs, see ``specmini.configured.configure``.
         terms: measured terms; those of the whole record if not given.
 
     Raises:
@@ -135,12 +135,11 @@ def _verdict(low: float, high: float, throughput: float) -> str:
 
 def _width(configuration: Configuration, cost: RoundCost, terms: Terms) -> float:
     """Half of the 80 % interval of log speedup."""
-    known = configuration.tokens_per_round is not None
     if len(configuration.plain_times) < 2 or configuration.tokens_per_round is None:
-        return half_width(configuration.kernels, known)
+        return half_width(configuration)
     waiting = float(cost.running) < 0.95 * float(cost.plain_running)
     rates = all(one.running is not None for one in configuration.plain_times)
-    return grid_half_width("server" if rates else "latencies", waiting)
+    return curve_half_width("server" if rates else "latencies", waiting)
 
 
 def _break_even_acceptance(configuration: Configuration, total: float) -> float:

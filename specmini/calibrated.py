@@ -57,13 +57,14 @@ def _curve(times: tuple[PlainTime, ...], prompt_share: float, cache_seconds: flo
 
 
 def calibrated_cost(
-    configuration: Configuration, tokens_per_round: float, concurrency: ArrayLike | None = None
+    configuration: Configuration, tokens_per_round: ArrayLike, concurrency: ArrayLike | None = None
 ) -> RoundCost:
     """The parts of a round on the scale of the measured plain step.
 
     Args:
         configuration: with at least one of ``plain_times``.
-        tokens_per_round: E, which says how many prompt tokens a round makes room for.
+        tokens_per_round: E, which says how many prompt tokens a round makes room for, any shape
+            that broadcasts.
         concurrency: requests in flight, any shape; the configuration's own if not given.
 
     Returns:
@@ -88,7 +89,7 @@ def calibrated_cost(
     for one in configuration.plain_times:
         step = np.where(asked == one.concurrency, one.seconds, step)
     own_step = curve.seconds(running * (1 + share)) + cached * running
-    tokens = running * (configuration.tokens_checked + share * tokens_per_round)
+    tokens = running * (configuration.tokens_checked + share * np.asarray(tokens_per_round))
     if configuration.cost_ratio is None:
         scale = 1.0 if configuration.engine == "local" else sheet.plain_seconds / own_step
         drafting = sheet.drafting * scale * own_step / step

@@ -165,6 +165,11 @@ class Configuration:
         """Passes of the drafter in a round: K, one for a block drafter, none for a lookup."""
         return {"block": 1, "lookup": 0}.get(self.drafter, self.draft_length)
 
+    @property
+    def split_draft(self) -> bool:
+        """A draft model that runs on several devices."""
+        return self.draft is not None and self.devices > 1
+
     def with_length(self, draft_length: int) -> Configuration:
         """The same with another K, as a chain; E is known where survival by position tells it."""
         left = self.survival[:draft_length] if draft_length <= len(self.survival) else ()

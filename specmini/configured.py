@@ -111,8 +111,16 @@ def configure(
     tokens = None
     if not early_stop:
         tokens = wording.read_acceptance(acceptance, acceptance_is, length)
-    in_cpu_memory = wording.in_cpu_memory(f"{machine} {weights}")
     devices = wording.read_devices(machine)
+    if place == "local":  # layers are split over devices, which hold the model together
+        one = replace(one, memory=devices * one.memory)
+    in_cpu_memory = wording.in_cpu_memory(f"{machine} {weights}")
+    held = gigabytes is not None or (found is not None and found.exact)
+    if place == "local" and held and size.parameters * bits / 8 > one.memory:
+        in_cpu_memory = True
+        default(
+            "the rest of the weights in CPU memory", f"{one.memory / 1e9:.0f} GB do not hold them"
+        )
     return Configuration(
         shape_of_size(size),
         one,

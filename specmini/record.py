@@ -69,7 +69,7 @@ def read_report(cells: Mapping[str, str]) -> FieldReport:
 
     Args:
         cells: by column; missing columns count as blank. A blank cell gives the documented
-            default of ``specmini.configuration.configure``.
+            default of ``specmini.configured.configure``.
 
     Raises:
         ValueError: the speedup is no number, or a number in another cell is out of range.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from specmini import checks
 from specmini.acceptance import FloatArray
-from specmini.grid_check import GridCheck, check_grid, grid_half_width
+from specmini.grid_check import check_grid, check_series, curve_half_width
 from specmini.terms import foretell_record, half_width
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "calibrated_errors",
     "errors_by_class",
     "largest_misses",
+    "series_errors",
     "uncalibrated_errors",
 ]
 
@@ -126,10 +127,17 @@ def calibrated_errors(reader: str = "server", *, fits: bool | None = None) -> Er
     Raises:
         ValueError: there is no such reader.
     """
-    told: GridCheck = check_grid(reader)
+    told = check_grid(reader)
     chosen = np.ones(len(told.cells), dtype=bool) if fits is None else told.fits == fits
-    widths = np.array([grid_half_width(reader, not fit) for fit in told.fits.tolist()])
+    widths = np.array([curve_half_width(reader, not fit) for fit in told.fits.tolist()])
     return _errors(told.foretold[chosen], told.measured[chosen], widths[chosen])
+
+
+def series_errors() -> Errors:
+    """Errors of the calibrated mode on another server, see ``specmini.grid_check.check_series``."""
+    told = check_series()
+    widths = np.full(len(told.measured), curve_half_width("latencies", False))
+    return _errors(told.foretold, told.measured, widths)
 
 
 def _record_widths(left_out: bool) -> FloatArray:
@@ -137,12 +145,10 @@ def _record_widths(left_out: bool) -> FloatArray:
     return np.array(
         [
             half_width(
-                row.configuration.kernels if row.configuration else "",
-                bool(known),
-                without=row.report if left_out else "",
-                fitted=not left_out,
+                row.configuration, without=row.report if left_out else "", fitted=not left_out
             )
-            for row, known in zip(told.rows, told.acceptance_known, strict=True)
+            for row in told.rows
+            if row.configuration is not None
         ]
     )
 

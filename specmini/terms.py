@@ -121,31 +121,29 @@ def foretell_record() -> Foretold:
     )
 
 
-def half_width(
-    kernels: str, acceptance_known: bool, *, without: str = "", fitted: bool = False
-) -> float:
+def half_width(configuration: Configuration, *, without: str = "", fitted: bool = False) -> float:
     """Half of the 80 % interval of log speedup, from the errors of like rows.
 
-    Like rows know E or do not, and belong to a class that many reports support (server, card) or
-    not: four groups. The interval is the 80 % quantile of their absolute errors.
+    Like rows know E or do not, and belong to what many reports support (servers and cards, drafting
+    on one device) or not: four groups. The interval is the 80 % quantile of their absolute errors.
 
     Args:
-        kernels: class of the configuration.
-        acceptance_known: whether E is measured.
+        configuration: what runs.
         without: a report whose rows do not count.
         fitted: use the errors of the fit instead of those without the row's report.
     """
     told = foretell_record()
     errors = np.abs(np.log((told.fitted if fitted else told.left_out) / told.measured))
     counts = np.array([row.report != without for row in told.rows])
-    alike = np.array([_supported(_setting(row).kernels) for row in told.rows])
-    group = counts & (alike == _supported(kernels)) & (told.acceptance_known == acceptance_known)
+    alike = np.array([_supported(_setting(row)) for row in told.rows])
+    known = configuration.tokens_per_round is not None
+    group = counts & (alike == _supported(configuration)) & (told.acceptance_known == known)
     chosen = group if group.sum() >= FEWEST else counts
     return float(np.quantile(errors[chosen], COVERED))
 
 
-def _supported(kernels: str) -> bool:
-    return kernels in ("server", "card")
+def _supported(configuration: Configuration) -> bool:
+    return configuration.kernels in ("server", "card") and not configuration.split_draft
 
 
 def _setting(row: FieldReport) -> Configuration:
