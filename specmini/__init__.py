@@ -16,6 +16,12 @@ Paper wing, in reading order (NumPy alone)::
     batch_speedup  speedup and the best draft length at every batch
     tree_shape   the best tree of N guesses, and the best N
     crossover    from which batch on speculation loses, and from which context on it does not
+    configuration  what somebody runs; configured makes one from words, which wording reads
+    round_cost   what a round of it costs; calibrated does so from measured plain times
+    record       public reports as data; terms are fitted to them, record_check has the errors
+    advisor      a verdict on a configuration, an interval, and the reasons
+    metrics      what a server counted; metrics_text reads pages and logs
+    command      all that on the command line
 
 Lab wing, from text to speedup. What runs, or measures, a trained model needs torch; the engine
 itself, which is sampling to generate, does not::
