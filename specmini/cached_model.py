@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-__all__ = ["CachedModel", "check_length", "check_room"]
+__all__ = ["CachedModel", "FeatureModel", "check_length", "check_room"]
 
 
 class CachedModel(Protocol):
@@ -52,16 +52,30 @@ class CachedModel(Protocol):
         """
 
 
-def check_room(model: CachedModel, tokens: Sequence[int]) -> None:
+class FeatureModel(CachedModel, Protocol):
+    """A language model that shows what its head reads, for drafters that build on it."""
+
+    @property
+    def features(self) -> NDArray[Any]:
+        """(length, D), row t what the head read after the t-th token seen; do not write to it."""
+
+
+def check_room(model: CachedModel, tokens: Sequence[int], branches: int = 0) -> None:
     """Check that a model can see these tokens.
+
+    Args:
+        model: has seen some already.
+        tokens: new ones.
+        branches: nodes of a tree that its cache holds behind the text.
 
     Raises:
         ValueError: no token, or more than the context has room for.
     """
-    room = model.context - model.length
+    stored = model.length + branches
+    room = model.context - stored
     if not 1 <= len(tokens) <= room:
         raise ValueError(
-            f"tokens must have length in [1, {room}] after {model.length} of {model.context}, "
+            f"tokens must have length in [1, {room}] after {stored} of {model.context}, "
             f"got {len(tokens)}"
         )
 

@@ -123,6 +123,19 @@ class Cell:
         return self.full.bookkeeping_seconds / self.full.seconds
 
     @property
+    def hit_rate(self) -> float:
+        """h, share of rounds in which something was proposed; below 1 for drafters that look up.
+
+        A text's last round may have room for the target's token only; it counts as a miss.
+        """
+        return self.acceptance.offered[0] / total(self.speculative).rounds
+
+    @property
+    def proposal_length(self) -> float:
+        """Mean tokens of a proposal, over rounds that had one."""
+        return total(self.speculative).drafted / self.acceptance.offered[0]
+
+    @property
     def speedup(self) -> float:
         """Time of a plain token over time of a speculative one, all prompts pooled."""
         return total(self.plain).seconds_per_token / total(self.speculative).seconds_per_token

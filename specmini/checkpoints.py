@@ -21,11 +21,22 @@ from typing import Any, Final, Literal
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import Tensor
+from torch import Tensor, nn
 
+from specmini.feature_head import FeatureHead, FeatureHeadConfig
 from specmini.gpt import GPT, Config
+from specmini.medusa_heads import MedusaConfig, MedusaHeads
 
-__all__ = ["Record", "load_model", "read", "save_model", "write"]
+__all__ = [
+    "Record",
+    "described",
+    "load_head",
+    "load_model",
+    "new_model",
+    "read",
+    "save_model",
+    "write",
+]
 
 Record = dict[str, Any]
 Storage = Literal["float32", "float16", "int8"]
@@ -79,7 +90,12 @@ def read(path: Path) -> tuple[dict[str, Tensor], Record]:
     return tensors, record
 
 
-def save_model(path: Path, model: GPT, record: Record, storage: Storage = "float32") -> None:
+def save_model(
+    path: Path,
+    model: GPT | FeatureHead | MedusaHeads,
+    record: Record,
+    storage: Storage = "float32",
+) -> None:
     """Store a model; its configuration and the kind of storage join the record.
 
     Args:
@@ -94,7 +110,7 @@ def save_model(path: Path, model: GPT, record: Record, storage: Storage = "float
             packed[name], packed[name + scale_suffix] = _to_int8(weight)
         else:
             packed[name] = weight if storage == "float32" else weight.half()
-    write(path, packed, {**record, "config": asdict(model.config), "storage": storage})
+    write(path, packed, {**record, **described(model), "storage": storage})
 
 
 def load_model(path: Path) -> tuple[GPT, Record]:
@@ -104,8 +120,28 @@ def load_model(path: Path) -> tuple[GPT, Record]:
         FileNotFoundError: as ``read``.
         ValueError: as ``read``; or the tensors are not those of the stored configuration.
     """
+    model, record = _load(path)
+    if not isinstance(model, GPT):
+        raise ValueError(f"{path} holds {record['kind']}, no language model")
+    return model, record
+
+
+def load_head(path: Path) -> tuple[FeatureHead | MedusaHeads, Record]:
+    """Load a head that ``save_model`` stored, in float32 whatever the storage.
+
+    Raises:
+        FileNotFoundError: as ``read``.
+        ValueError: as ``read``; or the tensors are not those of the stored configuration.
+    """
+    model, record = _load(path)
+    if isinstance(model, GPT):
+        raise ValueError(f"{path} holds a language model, no head")
+    return model, record
+
+
+def _load(path: Path) -> tuple[GPT | FeatureHead | MedusaHeads, Record]:
     tensors, record = read(path)
-    model = GPT(stored_config(path, record))
+    model = new_model(path, record)
     weights = {
         name: tensor.float() * tensors[name + scale_suffix].float()
         if name + scale_suffix in tensors
@@ -118,22 +154,35 @@ def load_model(path: Path) -> tuple[GPT, Record]:
     return model.eval(), record
 
 
-def stored_config(path: Path, record: Record) -> Config:
-    """The configuration in a file's record.
+def described(model: GPT | FeatureHead | MedusaHeads) -> Record:
+    """What of a model is in a record: its configuration, and its kind if it is a head."""
+    kind = {} if isinstance(model, GPT) else {"kind": type(model).__name__}
+    return {**kind, "config": asdict(model.config)}
+
+
+def new_model(path: Path, record: Record) -> GPT | FeatureHead | MedusaHeads:
+    """A model of the kind and shape that a file's record describes, not yet with its weights.
 
     Raises:
-        ValueError: there is none, or it is not one of a ``GPT``.
+        ValueError: the record describes none.
     """
-    config = record.get("config")
+    config, kind = record.get("config"), record.get("kind", "GPT")
     if not isinstance(config, dict):
         raise ValueError(f"{path} holds no model: its record has {sorted(record)}")
     try:
-        return Config(**config)
-    except (TypeError, ValueError) as error:
+        if kind == "FeatureHead":
+            draft = Config(**config["draft"])
+            return FeatureHead(FeatureHeadConfig(draft, config["feature_width"]))
+        if kind == "MedusaHeads":
+            return MedusaHeads(MedusaConfig(**config))
+        if kind == "GPT":
+            return GPT(Config(**config))
+    except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} holds no model: configuration {config}: {error}") from error
+    raise ValueError(f"{path} holds an unknown kind of model: {kind!r}")
 
 
-def check_weights(source: str, model: GPT, weights: Mapping[str, Tensor]) -> None:
+def check_weights(source: str, model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Check that weights are all of a model's, each in its shape.
 
     Raises:

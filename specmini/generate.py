@@ -10,7 +10,7 @@ rejected draft harmless: ``truncate`` goes back to it after each round.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,13 +20,19 @@ from specmini.cached_model import CachedModel
 from specmini.checks import single, whole_number
 from specmini.drafters.base import Drafter
 from specmini.sampling import Sampling
-from specmini.verify import Draft, check_tokens, verify
+from specmini.verify import Draft, Verify, check_tokens, empty_draft, verify
 
-__all__ = ["Ending", "Generation", "Round", "checked_draft_length", "generate"]
+__all__ = [
+    "Ending",
+    "Generation",
+    "Played",
+    "Round",
+    "checked_draft_length",
+    "generate",
+    "write",
+]
 
 Ending = Literal["length", "stop token", "context"]
-
-empty_draft = Draft(np.array([], dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,9 @@ class Round:
         draft_seconds: time the drafter took.
         target_seconds: time the target's pass took.
         seconds: time of the whole round.
+        parents: of a draft that is a tree, the place in ``drafted`` of the token before each, -1
+            for those that follow the text; None of a chain.
+        path: of a tree, the places in ``drafted`` of the accepted tokens; None of a chain.
     """
 
     drafted: tuple[int, ...]
@@ -49,11 +58,15 @@ class Round:
     draft_seconds: float
     target_seconds: float
     seconds: float
+    parents: tuple[int, ...] | None = None
+    path: tuple[int, ...] | None = None
 
     @property
     def is_bonus(self) -> bool:
-        """Whether the whole draft was accepted, so that the target's token came on top."""
-        return self.n_accepted == len(self.drafted)
+        """Whether nothing was drafted after what was accepted: the target's token came on top."""
+        if self.parents is None or self.path is None:
+            return self.n_accepted == len(self.drafted)
+        return (self.path[-1] if self.path else -1) not in self.parents
 
 
 @dataclass(frozen=True)
@@ -88,6 +101,7 @@ def generate(
     drafter: Drafter | None = None,
     draft_length: int = 0,
     stop_tokens: Collection[int] = (),
+    verify: Verify = verify,
 ) -> Generation:
     """Continue a prompt, speculatively if there is a drafter.
 
@@ -104,11 +118,73 @@ def generate(
         drafter: guesses tokens; None decodes plainly.
         draft_length: most tokens to guess a round, K. A round never guesses more than can be used.
         stop_tokens: the text ends with the first of these.
+        verify: the rule that accepts tokens, for example ``block_verify.verify_block``.
 
     Raises:
         ValueError: an empty prompt, one that fills the context, an unknown token, a length that is
             negative or no whole number, a drafter without a draft length or the other way round;
             later, a drafter that proposes more than it was asked for or runs the target itself.
+    """
+    draft_length = checked_draft_length(draft_length, drafter is not None)
+
+    def play(text: Sequence[int], room: int) -> Played:
+        usable = min(draft_length, room)
+        asked = drafter if usable else None
+        draft = empty_draft if asked is None else asked.propose(text, usable, rng)
+        drafted = time.perf_counter()
+        _check_draft(draft, usable, target, text)
+        tokens: list[int] = draft.tokens.tolist()
+        logits = target.forward([text[-1], *tokens])  # (K + 1, V)
+        passed = time.perf_counter()
+        verdict = verify(sampling.probs(logits), draft, rng)
+        if asked is not None:
+            asked.observe(verdict)
+        path = tuple(range(verdict.n_accepted))
+        return Played(tokens, path, verdict.next_token, drafted, passed)
+
+    return write(target, prompt, new_tokens, stop_tokens, play)
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a round came to, before stop tokens are looked for.
+
+    Attributes:
+        drafted: tokens that were drafted.
+        path: places in ``drafted`` of those that were accepted, in the order of the text.
+        next_token: the token the target added.
+        draft_ended: when the draft was there, in seconds of ``time.perf_counter``.
+        pass_ended: when the target's pass over it was done.
+        parents: as in ``Round``.
+    """
+
+    drafted: Sequence[int]
+    path: tuple[int, ...]
+    next_token: int
+    draft_ended: float
+    pass_ended: float
+    parents: tuple[int, ...] | None = None
+
+
+def write(
+    target: CachedModel,
+    prompt: Sequence[int],
+    new_tokens: int,
+    stop_tokens: Collection[int],
+    play: Callable[[Sequence[int], int], Played],
+) -> Generation:
+    """The loop of all decoding: play rounds until the text ends.
+
+    Args:
+        target: what it has seen before is forgotten.
+        prompt: at least one token.
+        new_tokens: most tokens to add.
+        stop_tokens: the text ends with the first of these.
+        play: plays a round, given the text and how many tokens of a draft could be used. It finds
+            the target one token behind the text, and leaves it with the accepted tokens seen.
+
+    Raises:
+        ValueError: as ``generate``.
     """
     vocabulary, context = target.vocabulary, target.context
     if not 1 <= len(prompt) < context:
@@ -117,7 +193,6 @@ def generate(
     stops = frozenset(stop_tokens)
     check_tokens(list(stops), vocabulary, "stop_tokens")
     new_tokens = single("new_tokens", whole_number("new_tokens", new_tokens, minimum=1))
-    draft_length = checked_draft_length(draft_length, drafter is not None)
 
     started = time.perf_counter()
     text = [int(token) for token in prompt]
@@ -132,20 +207,8 @@ def generate(
     while len(text) < limit and not stopped:
         begun = time.perf_counter()
         # a round adds one token more than it drafts, so the last one drafts less
-        usable = min(draft_length, limit - len(text) - 1)
-        asked = drafter if usable else None
-        draft = empty_draft if asked is None else asked.propose(text, usable, rng)
-        drafted = time.perf_counter()
-        _check_draft(draft, usable, target, text)
-        drafted_tokens: list[int] = draft.tokens.tolist()
-        logits = target.forward([text[-1], *drafted_tokens])  # (K + 1, V)
-        passed = time.perf_counter()
-
-        verdict = verify(sampling.probs(logits), draft, rng)
-        if asked is not None:
-            asked.observe(verdict)
-
-        gained = [*drafted_tokens[: verdict.n_accepted], verdict.next_token]
+        played = play(text, limit - len(text) - 1)
+        gained = [*(played.drafted[place] for place in played.path), played.next_token]
         for place, token in enumerate(gained):
             if token in stops:
                 gained, stopped = gained[: place + 1], True
@@ -155,12 +218,14 @@ def generate(
         ended = time.perf_counter()
         rounds.append(
             Round(
-                drafted=tuple(drafted_tokens),
-                n_accepted=verdict.n_accepted,
+                drafted=tuple(played.drafted),
+                n_accepted=len(played.path),
                 tokens=tuple(gained),
-                draft_seconds=drafted - begun,
-                target_seconds=passed - drafted,
+                draft_seconds=played.draft_ended - begun,
+                target_seconds=played.pass_ended - played.draft_ended,
                 seconds=ended - begun,
+                parents=played.parents,
+                path=None if played.parents is None else played.path,
             )
         )
 
@@ -186,16 +251,16 @@ def _check_draft(draft: Draft, usable: int, target: CachedModel, text: Sequence[
     check_tokens(draft.tokens, target.vocabulary, "draft tokens")
 
 
-def checked_draft_length(draft_length: int, has_drafter: bool) -> int:
+def checked_draft_length(draft_length: int, has_drafter: bool, name: str = "draft_length") -> int:
     """The draft length as an int.
 
     Raises:
         ValueError: it is negative or no whole number, 0 with a drafter, or more without one.
     """
-    length: int = single("draft_length", whole_number("draft_length", draft_length))
+    length: int = single(name, whole_number(name, draft_length))
     if has_drafter != (length > 0):
         raise ValueError(
-            "draft_length must be at least 1 with a drafter and 0 without, "
+            f"{name} must be at least 1 with a drafter and 0 without, "
             f"got {length} {'with' if has_drafter else 'without'} one"
         )
     return length

@@ -14,6 +14,7 @@ nothing when n is 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -101,6 +102,18 @@ class Cache:
             raise ValueError(f"length must be in [0, {self._length}], got {length}")
         self._length = length
 
+    def move(self, rows: Sequence[int], start: int) -> None:
+        """Copy some positions to ``start`` and those after it, and forget all beyond them.
+
+        Args:
+            rows: positions stored.
+            start: where the first of them goes; at most the number stored.
+        """
+        end = start + len(rows)
+        if rows:
+            self._values[:, :, :, :, start:end] = self._values[:, :, :, :, rows]
+        self._length = end
+
     def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Store a layer's new positions and return all it has, old and new.
 
@@ -131,15 +144,16 @@ class Attention(nn.Module):
         self.c_attn = nn.Linear(config.width, 3 * config.width)
         self.c_proj = nn.Linear(config.width, config.width)
 
-    def forward(self, x: Tensor, layer: int, cache: Cache | None) -> Tensor:
-        """Mix each position with those before it: (B, T, D) to (B, T, D)."""
+    def forward(
+        self, x: Tensor, layer: int, cache: Cache | None, mask: Tensor | None = None
+    ) -> Tensor:
+        """Mix each position with those before it, or those in a mask: (B, T, D) to (B, T, D)."""
         batch, new, width = x.shape
         qkv = self.c_attn(x).view(batch, new, 3, self.heads, -1)  # (B, T, 3, H, D/H)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)  # each (B, H, T, D/H)
-        mask = None
         if cache is not None:
             k, v = cache.extend(layer, k, v)  # each (B, H, past + T, D/H)
-            if 1 < new < k.shape[2]:
+            if mask is None and 1 < new < k.shape[2]:
                 # is_causal would align the first new position with the first stored one
                 ones = torch.ones(new, k.shape[2], dtype=torch.bool, device=x.device)
                 mask = ones.tril(k.shape[2] - new)  # (T, past + T)
@@ -171,9 +185,11 @@ class Block(nn.Module):
         self.ln_2 = nn.LayerNorm(config.width)
         self.mlp = MLP(config)
 
-    def forward(self, x: Tensor, layer: int, cache: Cache | None) -> Tensor:
+    def forward(
+        self, x: Tensor, layer: int, cache: Cache | None, mask: Tensor | None = None
+    ) -> Tensor:
         """(B, T, D) to (B, T, D)."""
-        x = x + self.attn(self.ln_1(x), layer, cache)
+        x = x + self.attn(self.ln_1(x), layer, cache, mask)
         return cast(Tensor, x + self.mlp(self.ln_2(x)))
 
 
@@ -200,12 +216,21 @@ class GPT(nn.Module):
             elif name.endswith("bias"):
                 nn.init.zeros_(weight)
 
-    def forward(self, tokens: Tensor, cache: Cache | None = None) -> Tensor:
+    def forward(
+        self,
+        tokens: Tensor,
+        cache: Cache | None = None,
+        positions: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
         """Logits after each token.
 
         Args:
             tokens: (B, T) ids; with a cache, the T that follow the stored positions.
             cache: the positions before, which then hold these T too; none if not given.
+            positions: (T,) place of each token in the text; one after the other if not given.
+            mask: (T, past + T) whether each token sees each stored one and each of these; all
+                before it if not given.
 
         Returns:
             (B, T, V) logits: [b, t] is about the token after tokens[b, t].
@@ -213,16 +238,31 @@ class GPT(nn.Module):
         Raises:
             ValueError: no token, or more than the context has room for.
         """
+        return self.logits(self.features(tokens, cache, positions, mask))  # (B, T, V)
+
+    def logits(self, features: Tensor) -> Tensor:
+        """What the head makes of features: (B, T, D) to (B, T, V)."""
+        return F.linear(features, self.wte.weight)
+
+    def features(
+        self,
+        tokens: Tensor,
+        cache: Cache | None = None,
+        positions: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """What the head reads after each token, (B, T, D); arguments and errors as ``forward``."""
         new, past = tokens.shape[1], 0 if cache is None else cache.length
         room = self.config.context - past
         if not 1 <= new <= room:
             raise ValueError(f"tokens must have length in [1, {room}], got {new}")
-        x = self.wte(tokens) + self.wpe.weight[past : past + new]  # (B, T, D)
+        places = slice(past, past + new) if positions is None else positions
+        x = self.wte(tokens) + self.wpe.weight[places]  # (B, T, D)
         for layer, block in enumerate(self.h):
-            x = block(x, layer, cache)  # (B, T, D)
+            x = block(x, layer, cache, mask)  # (B, T, D)
         if cache is not None:
             cache.advance(new)
-        return F.linear(self.ln_f(x), self.wte.weight)  # (B, T, V)
+        return cast(Tensor, self.ln_f(x))
 
 
 def grow(model: GPT, layers: int, generator: torch.Generator | None = None) -> GPT:

@@ -11,7 +11,7 @@ take turns prompt by prompt, their order changes, and only ratios are compared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -23,10 +23,12 @@ from specmini.drafters.base import Drafter
 from specmini.generate import Generation, generate
 from specmini.sampling import Sampling
 from specmini.threads import single_thread
+from specmini.verify import Verify, verify
 
-__all__ = ["Comparison", "compare", "in_turn"]
+__all__ = ["Comparison", "Write", "compare", "in_turn", "take_turns"]
 
 Way = TypeVar("Way")
+Write = Callable[[Sequence[int], int, np.random.Generator], Generation]
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ def compare(
     new_tokens: int,
     rng: np.random.Generator,
     repeats: int = 1,
+    verify: Verify = verify,
 ) -> Comparison:
     """Time plain and speculative decoding, taking turns prompt by prompt, on one core.
 
@@ -101,40 +104,75 @@ def compare(
         new_tokens: length of each text.
         rng: source of randomness; the texts, not the clocks, follow from it.
         repeats: how often to go through the prompts.
+        verify: the rule that accepts tokens.
 
     Raises:
         ValueError: no prompts, no or wrong draft lengths, no repeats; or as ``generate``.
+    """
+    lengths = list(draft_lengths)
+    if not lengths or min(lengths) < 1 or len(set(lengths)) != len(lengths):
+        raise ValueError(f"draft_lengths must be different numbers of at least 1, got {lengths}")
+
+    def way(length: int) -> Write:
+        def write(prompt: Sequence[int], limit: int, rng: np.random.Generator) -> Generation:
+            return generate(
+                target,
+                prompt,
+                limit,
+                rng,
+                sampling=sampling,
+                drafter=drafter if length else None,
+                draft_length=length,
+                verify=verify,
+            )
+
+        return write
+
+    ways = {length: way(length) for length in (0, *lengths)}
+    runs = take_turns(ways, prompts, new_tokens=new_tokens, rng=rng, repeats=repeats)
+    return Comparison(plain=runs.pop(0), speculative=runs)
+
+
+def take_turns(
+    ways: Mapping[int, Write],
+    prompts: Sequence[Sequence[int]],
+    *,
+    new_tokens: int,
+    rng: np.random.Generator,
+    repeats: int = 1,
+) -> dict[int, Runs]:
+    """Run any ways of decoding in turns, as ``compare`` does; trees, for example.
+
+    ``cell.cell`` makes a cell of the runs of two ways. If one of them drafts trees, its clocks and
+    its tokens per round are as good as any; its predictions are about chains, and mean nothing.
+
+    Args:
+        ways: what continues a prompt by so many tokens at most, by the most tokens it drafts a
+            round: 0 for plain decoding.
+        prompts: at least one token each.
+        new_tokens: length of each text.
+        rng: source of randomness.
+        repeats: how often to go through the prompts.
+
+    Returns:
+        By way, generations by prompt and repetition.
+
+    Raises:
+        ValueError: no prompts or no repeats; or as the ways do.
     """
     if not prompts:
         raise ValueError("prompts must hold at least one, got none")
     if repeats < 1:
         raise ValueError(f"repeats must be at least 1, got {repeats}")
-    lengths = list(draft_lengths)
-    if not lengths or min(lengths) < 1 or len(set(lengths)) != len(lengths):
-        raise ValueError(f"draft_lengths must be different numbers of at least 1, got {lengths}")
-
-    def run(prompt: Sequence[int], length: int, limit: int, rng: np.random.Generator) -> Generation:
-        return generate(
-            target,
-            prompt,
-            limit,
-            rng,
-            sampling=sampling,
-            drafter=drafter if length else None,
-            draft_length=length,
-        )
-
-    ways = [0, *lengths]
     texts: dict[int, list[list[Generation]]] = {way: [[] for _ in prompts] for way in ways}
     warm_up, measured = rng.spawn(2)
     with single_thread():
-        for way in ways:
-            run(prompts[0], way, min(new_tokens, 2 * (way + 1)), warm_up)
+        for way, write in ways.items():
+            write(prompts[0], min(new_tokens, 2 * (way + 1)), warm_up)
         for turn in range(repeats * len(prompts)):
             place = turn % len(prompts)
-            for way in in_turn(ways, turn):
+            for way in in_turn(list(ways), turn):
                 # a short text between, or the drafter remembers the prompt from the way before
-                run(prompts[place][:1], way, 2, warm_up)
-                texts[way][place].append(run(prompts[place], way, new_tokens, measured))
-    runs = {way: tuple(tuple(prompt) for prompt in texts[way]) for way in ways}
-    return Comparison(plain=runs.pop(0), speculative=runs)
+                ways[way](prompts[place][:1], 2, warm_up)
+                texts[way][place].append(ways[way](prompts[place], new_tokens, measured))
+    return {way: tuple(tuple(prompt) for prompt in texts[way]) for way in ways}

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from specmini.gpt import GPT, Block
 from specmini.step_model import Array, StepModel
+from specmini.tree_model import Placed
 
 __all__ = ["NumpyModel", "NumpyStep"]
 
@@ -34,7 +35,7 @@ few_rows: Final = 3  # up to here BLAS is faster row by row: it copies the matri
 
 
 class NumpyModel(StepModel):
-    """A ``CachedModel`` in float32 NumPy, for one sequence on the CPU.
+    """A ``TreeModel`` and ``FeatureModel`` in float32 NumPy, for one sequence on the CPU.
 
     Args:
         model: the weights, which are copied.
@@ -88,26 +89,35 @@ class NumpyStep:
             )  # (D + 1, 4D)
             matrices += [qkv, _to_stream(block.attn.c_proj), hidden, _to_stream(block.mlp.c_proj)]
         head = _after_norm(model.ln_f, model.wte.weight)  # (D + 1, V)
+        self._gain, self._bias = _array(model.ln_f.weight), _array(model.ln_f.bias)  # each (D,)
         *blocks, self._head = _side_by_side([*matrices, head])
         self._blocks = [_Matrices(*blocks[i : i + 4]) for i in range(0, len(blocks), 4)]
 
-    def __call__(self, tokens: Sequence[int], cache: Array, past: int) -> Array:
-        """Logits after each of T tokens, whose keys and values join the cache.
-
-        Args:
-            tokens: T ids in the vocabulary, with room for them in the cache.
-            cache: (L, 2, H, C, D/H), as ``step_model.new_cache`` makes it.
-            past: number of positions stored before.
-
-        Returns:
-            (T, V).
-        """
-        end = past + len(tokens)
-        x = self._embedded(tokens, slice(past, end))  # (T, D)
+    def __call__(
+        self, tokens: Sequence[int], cache: Array, past: int, placed: Placed | None = None
+    ) -> tuple[Array, Array]:
+        """The ``Step``: (T, V) logits after each of T tokens, and (T, D) what the head read."""
+        new, end = len(tokens), past + len(tokens)
+        if placed is None:
+            positions: slice | NDArray[np.int64] = slice(past, end)
+            hidden = self._future[:new, :new] if new > 1 else None  # (T, T)
+        else:
+            text = end - placed.sees.shape[1]
+            positions = text + placed.depths  # (T,)
+            hidden = np.where(placed.sees, zero, -np.inf)  # (T, end - text)
+        x = self._embedded(tokens, positions)  # (T, D)
         for matrices, stored in zip(self._blocks, cache[:, :, :, :end], strict=True):
-            x += self._attend(_times(self._normed(x), matrices.qkv), stored, past, matrices.mixed)
+            qkv = _times(self._normed(x), matrices.qkv)  # (T, 3D)
+            x += self._attend(qkv, stored, past, hidden, matrices.mixed)
             x += self._hidden(x, matrices)
-        return self._logits(x)
+        return self._read_out(x)
+
+    def _read_out(self, x: Array) -> tuple[Array, Array]:
+        """The stream after the blocks, (T, D), to logits (T, V) and features (T, D)."""
+        normed = self._normed(x)  # (T, D + 1)
+        features = normed[:, :-1] * self._gain  # (T, D)
+        features += self._bias
+        return _times(normed, self._head), features
 
     def _embedded(self, tokens: Ids, positions: slice | NDArray[np.int64]) -> Array:
         """Tokens at their positions: T of each to (T, D)."""
@@ -122,17 +132,17 @@ class NumpyStep:
         _gelu(hidden, out=padded[:, :-1])
         return _times(padded, matrices.out)
 
-    def _logits(self, x: Array) -> Array:
-        """(T, D) to (T, V)."""
-        return _times(self._normed(x), self._head)
-
-    def _attend(self, qkv: Array, stored: Array, past: int, matrix: Array) -> Array:
+    def _attend(
+        self, qkv: Array, stored: Array, past: int, hidden: Array | None, matrix: Array
+    ) -> Array:
         """Store new keys and values and mix each position with those before.
 
         Args:
             qkv: (T, 3D).
             stored: (2, H, past + T, D/H), a block's keys and values.
             past: number of positions stored before.
+            hidden: (T, W), -inf where a new position does not see one of the last W, else 0; None
+                if all see all.
             matrix: (D + 1, D), applied to the mixtures.
 
         Returns:
@@ -144,8 +154,8 @@ class NumpyStep:
         stored[:, :, past:] = parts[1:]
         keys, values = stored  # each (H, past + T, D/H)
         scores: Array = np.matmul(parts[0], keys.transpose(0, 2, 1))  # (H, T, past + T)
-        if new > 1:
-            scores[:, :, past:] += self._future[:new, :new]
+        if hidden is not None:
+            scores[:, :, -hidden.shape[1] :] += hidden
         scores -= np.maximum.reduce(scores, -1, keepdims=True)
         np.exp(scores, out=scores)
         sums = np.add.reduce(scores, -1, keepdims=True)  # (H, T, 1)
@@ -201,6 +211,7 @@ def _gelu(x: Array, out: Array) -> None:
     np.divide(x, power, out=out)
 
 
+zero: Final = np.float32(0)
 one: Final = np.float32(1)
 linear: Final = np.float32(-2 * math.sqrt(2 / math.pi))
 cubic: Final = np.float32(-2 * math.sqrt(2 / math.pi) * 0.044715)

@@ -24,13 +24,14 @@ __all__ = ["Optimizer", "orthogonalize"]
 quintic: Final = (3.4445, -4.7750, 2.0315)
 momentum: Final = 0.95
 betas: Final = (0.9, 0.98)
+inside: Final = ("h.", "from_target.", "from_self.", "hidden.")  # names of Muon's matrices
 
 
 class Optimizer:
     """Updates a model's weights from their gradients.
 
     Args:
-        model: the model; its matrices under ``h.`` go to Muon.
+        model: the model; matrices of its blocks, and those that read features, go to Muon.
         matrix_rate: Muon's learning rate.
         other_rate: Adam's learning rate.
     """
@@ -97,4 +98,5 @@ def orthogonalize(matrix: Tensor, rounds: int = 5) -> Tensor:
 
 
 def _is_matrix(name: str, weight: Tensor) -> bool:
-    return name.startswith("h.") and weight.dim() == 2
+    is_inside = name.startswith(inside) or ".h." in name
+    return is_inside and weight.dim() == 2

@@ -118,30 +118,36 @@ class PlainCurve:
         return np.asarray(gained / theory.round_cost(cost_ratio, length, verify))[()]
 
 
-def fit_plain_curve(tokens: ArrayLike, seconds: ArrayLike) -> PlainCurve:
+def fit_plain_curve(
+    tokens: ArrayLike, seconds: ArrayLike, sharpness: float | None = None
+) -> PlainCurve:
     """The curve that fits measured times best.
 
     For each p of a fine grid from 1 to 16, w^p and g^p solve a linear least-squares problem in the
     relative errors of t^p; the p with the least sum of squares of log(fitted / measured) wins.
 
     Args:
-        tokens: n of each pass, shape (N,), at least 4 different ones.
+        tokens: n of each pass, shape (N,), at least 4 different ones, or 2 if p is told.
         seconds: its time, shape (N,), any unit.
+        sharpness: p, at least 1, if too few sizes were measured to find it.
 
     Raises:
-        ValueError: fewer than 4 sizes, a number out of range, or times that do not rise with
+        ValueError: too few sizes, a number out of range, or times that do not rise with
             tokens.
     """
     sizes = checks.positive("tokens", tokens).ravel()
     times = checks.positive("seconds", seconds).ravel()
-    if sizes.shape != times.shape or len(np.unique(sizes)) < 4:
+    fewest, powers = 4, np.geomspace(1.0, SHARPEST, 600)
+    if sharpness is not None:
+        fewest, powers = 2, np.ravel(checks.at_least("sharpness", sharpness, 1.0))
+    if sizes.shape != times.shape or len(np.unique(sizes)) < fewest:
         raise ValueError(
-            f"tokens and seconds must be as many, with at least 4 different tokens, "
+            f"tokens and seconds must be as many, with at least {fewest} different tokens, "
             f"got {sizes.size} and {times.size}"
         )
     scale = float(times.max())
     best, least = None, np.inf
-    for power in np.geomspace(1.0, SHARPEST, 600).tolist():
+    for power in powers.tolist():
         raised = (times / scale) ** power  # (N,)
         reach = float(sizes.max()) ** power
         columns = np.stack([np.ones_like(sizes), sizes**power / reach], axis=1)  # (N, 2)

@@ -163,7 +163,7 @@ def acceptance(rounds: Sequence[Round], draft_length: int) -> Acceptance:
         )
     offered, accepted = [0] * draft_length, [0] * draft_length
     for round in rounds:
-        for position in range(min(round.n_accepted + 1, len(round.drafted))):
+        for position in range(round.n_accepted + (not round.is_bonus)):
             offered[position] += 1
             accepted[position] += position < round.n_accepted
     return Acceptance(tuple(offered), tuple(accepted))

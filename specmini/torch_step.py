@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812, the name everyone knows
 from torch import Tensor, nn
@@ -17,6 +19,7 @@ from torch import Tensor, nn
 from specmini.gpt import GPT, Block
 from specmini.kernels import Kernel
 from specmini.step_model import Array, Step
+from specmini.tree_model import Placed
 
 __all__ = ["AfterAttention", "BeforeAttention", "TorchStep", "compiled", "torch_step"]
 
@@ -103,23 +106,35 @@ class TorchStep(nn.Module):
         self.ln_f = model.ln_f
         self.head = kernel(self.embeddings, torch.zeros(model.config.vocabulary))
 
-    def forward(self, tokens: Tensor, cache: Tensor, past: int) -> Tensor:
-        """(T,) ids and the (L, 2, 1, H, C, D/H) cache to (T, V)."""
+    def forward(
+        self,
+        tokens: Tensor,
+        cache: Tensor,
+        past: int,
+        positions: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """(T,) ids and the (L, 2, 1, H, C, D/H) cache to (T, V) and what the head read, (T, D).
+
+        Positions and mask are as in ``GPT.forward``.
+        """
         end = past + tokens.shape[0]
-        x = F.embedding(tokens, self.embeddings) + self.positions[past:end]  # (T, D)
-        mask: Tensor | None = None
-        if tokens.shape[0] > 1:
+        if positions is None:
+            x = F.embedding(tokens, self.embeddings) + self.positions[past:end]  # (T, D)
+        else:
+            x = F.embedding(tokens, self.embeddings) + F.embedding(positions, self.positions)
+        if mask is None and tokens.shape[0] > 1:
             mask = torch.full([tokens.shape[0], end], -float("inf")).triu_(past + 1)
         stored = cache[:, :, :, :, :end].unbind(0)  # each (2, 1, H, past + T, D/H)
         for layer, block in enumerate(self.blocks):
             x = block(x, stored[layer], past, mask)
-        logits: Tensor = self.head(self.ln_f(x))
-        return logits
+        features: Tensor = self.ln_f(x)  # (T, D)
+        return self.head(features), features
 
 
-def compiled(module: nn.Module) -> Callable[..., Tensor]:
+def compiled(module: nn.Module) -> Callable[..., Any]:
     """A module as TorchScript; a torch without it runs the same module, more slowly."""
-    run: Callable[..., Tensor] = module.eval()
+    run: Callable[..., Any] = module.eval()
     with warnings.catch_warnings():
         # deprecated in favor of compilers that need C++ on the reader's machine
         warnings.simplefilter("ignore")
@@ -130,13 +145,21 @@ def compiled(module: nn.Module) -> Callable[..., Tensor]:
 
 def torch_step(model: GPT, kernel: Kernel) -> Step:
     """A compiled ``TorchStep`` that takes and gives NumPy arrays."""
-    module: Callable[[Tensor, Tensor, int], Tensor] = compiled(TorchStep(model, kernel))
+    module = compiled(TorchStep(model, kernel))
 
     @torch.inference_mode()
-    def step(tokens: Sequence[int], cache: Array, past: int) -> Array:
+    def step(
+        tokens: Sequence[int], cache: Array, past: int, placed: Placed | None = None, /
+    ) -> tuple[Array, Array]:
         stored = torch.from_numpy(cache).unsqueeze(2)  # (L, 2, 1, H, C, D/H)
         ids = torch.tensor(tokens, dtype=torch.int64)  # (T,)
-        logits: Array = module(ids, stored, past).numpy()  # (T, V)
-        return logits
+        if placed is None:
+            logits, features = module(ids, stored, past)  # (T, V) and (T, D)
+        else:
+            text = past + len(tokens) - placed.sees.shape[1]
+            positions = torch.from_numpy(text + placed.depths)  # (T,)
+            mask = np.pad(placed.sees, ((0, 0), (text, 0)), constant_values=True)  # (T, past + T)
+            logits, features = module(ids, stored, past, positions, torch.from_numpy(mask))
+        return logits.numpy(), features.numpy()
 
     return step

@@ -17,22 +17,21 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, get_args
 
 import numpy as np
 import torch
-import torch.nn.functional as F  # noqa: N812, the name everyone knows
+from torch import Tensor
 
 from specmini import checkpoints
 from specmini.checks import choice
 from specmini.evaluation import bits_per_byte
 from specmini.gpt import GPT, grow
+from specmini.lessons import Objective, Student, loss_of, tokens_per_round
 from specmini.optimizer import Optimizer
 from specmini.streams import Streams, draw_windows, even_windows
 
 __all__ = ["Progress", "Run", "Settings", "resume"]
-
-Objective = Literal["likelihood", "overlap"]
 
 state_file: Final = "state.safetensors"
 log_file: Final = "log.jsonl"
@@ -53,9 +52,8 @@ class Settings:
         decay_from: step at which the rates start to fall; None while the run is stable.
         decay_steps: steps over which they fall to zero.
         seed: of the initial weights and of the windows.
-        objective: what a student shall have with its teacher: a high likelihood of its tokens, or
-            a large overlap Σ min(p, q), which is the acceptance rate itself (the total variation
-            distance of Zhou et al. 2024, arXiv:2310.08461).
+        objective: what a student shall have with its teacher (see ``lessons``).
+        passes: guesses of a round that a head learns, S.
 
     Raises:
         ValueError: a number is out of its range, or an unknown objective.
@@ -71,10 +69,11 @@ class Settings:
     decay_steps: int = 1
     seed: int = 0
     objective: Objective = "likelihood"
+    passes: int = 1
 
     def __post_init__(self) -> None:
         choice("objective", self.objective, get_args(Objective))
-        for name in ("batch", "length", "warm_up", "decay_steps"):
+        for name in ("batch", "length", "warm_up", "decay_steps", "passes"):
             if (value := getattr(self, name)) < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
         for name in ("matrix_rate", "other_rate"):
@@ -98,17 +97,16 @@ class Progress:
     Attributes:
         step: steps taken.
         tokens: tokens predicted.
-        layers: depth of the model.
         loss: mean nats a token since the line before, on training windows.
         seconds: time spent in steps, over all sessions.
         cpu_seconds: processor time spent in steps.
-        prose: bits per byte on held-out prose, None where not measured.
-        code: bits per byte on held-out code, None where not measured.
+        prose: on held-out prose, bits per byte, or tokens a round of a head; None where not
+            measured.
+        code: the same on held-out code.
     """
 
     step: int
     tokens: int
-    layers: int
     loss: float
     seconds: float
     cpu_seconds: float
@@ -124,9 +122,8 @@ class Run:
         streams: text to train on and to be judged by.
         model: weights to start from.
         settings: how to train.
-        teacher: learn this model's distributions instead of the text's tokens (knowledge
-            distillation: Hinton et al. 2015, arXiv:1503.02531; for drafts: Zhou et al. 2024,
-            arXiv:2310.08461).
+        teacher: learn this model's distributions instead of the text's tokens (see ``lessons``);
+            a head's is its target.
         teacher_name: for the record and the card; a file's name, for example.
 
     Attributes:
@@ -141,7 +138,7 @@ class Run:
         self,
         folder: Path,
         streams: Streams,
-        model: GPT,
+        model: Student,
         settings: Settings,
         teacher: GPT | None = None,
         teacher_name: str = "unnamed",
@@ -154,7 +151,7 @@ class Run:
                     f"{name} must have the tokenizer's vocabulary of "
                     f"{streams.tokenizer.vocabulary}, got {network.config.vocabulary}"
                 )
-            if network.config.context < settings.length:
+            if isinstance(network, GPT) and network.config.context < settings.length:
                 raise ValueError(
                     f"length must be at most the {name}'s context of {network.config.context}, "
                     f"got {settings.length}"
@@ -182,14 +179,12 @@ class Run:
             judge_every: steps between measurements on held-out text; there is one at the end too.
 
         Raises:
-            ValueError: the run has a teacher that ``resume`` was not given, or wants an overlap
-                and never had one.
+            ValueError: the run has a teacher that ``resume`` was not given, or needs one and
+                never had any.
         """
         name = self.stages[-1]["teacher"]
         if self.teacher is None and name is not None:
             raise ValueError(f"teacher must be {name} to go on with {self.folder}, got None")
-        if self.teacher is None and self.settings.objective == "overlap":
-            raise ValueError("objective must be 'likelihood' without a teacher, got 'overlap'")
         _forget_log_after(self.folder / log_file, self.step)
         losses: list[float] = []
         for left in reversed(range(steps)):
@@ -203,15 +198,26 @@ class Run:
                 losses.clear()
 
     def judge(self) -> tuple[float, float]:
-        """Bits per byte on fixed windows of held-out prose and of held-out code."""
-        prose, code = (bits_per_byte(self.model, w, self.streams.tokenizer) for w in self._judges)
+        """Bits per byte, or tokens a round of a head, on fixed windows of held-out prose and code.
+
+        Raises:
+            ValueError: a head without its teacher.
+        """
+        prose, code = map(self._judgement, self._judges)
         return prose, code
+
+    def _judgement(self, windows: Tensor) -> float:
+        if isinstance(self.model, GPT):
+            return bits_per_byte(self.model, windows, self.streams.tokenizer)
+        if self.teacher is None:
+            raise ValueError("teacher must be the model whose features a head reads, got None")
+        return tokens_per_round(self.model, self.teacher, windows[:, :-1], self.settings.passes)
 
     def save(self) -> None:
         """Store weights and optimizer in one file, so that they always fit each other."""
         weights = {f"model.{name}": weight for name, weight in self.model.state_dict().items()}
         state = {f"optimizer.{name}": value for name, value in self.optimizer.state.items()}
-        record = {**self.record(), "config": asdict(self.model.config)}
+        record = {**self.record(), **checkpoints.described(self.model)}
         checkpoints.write(self.folder / state_file, weights | state, record)
 
     def record(self) -> checkpoints.Record:
@@ -234,17 +240,7 @@ class Run:
         rng = np.random.default_rng([settings.seed, self.step])
         window = settings.length + 1
         rows = draw_windows(self.streams, settings.batch, window, settings.prose_share, rng)
-        logits = self.model(rows[:, :-1]).flatten(0, 1)  # (B T, V)
-        if self.teacher is None:
-            loss = F.cross_entropy(logits, rows[:, 1:].flatten())
-        else:
-            with torch.no_grad():
-                p = self.teacher(rows[:, :-1]).flatten(0, 1).softmax(-1)  # (B T, V)
-            if settings.objective == "overlap":
-                q = logits.softmax(-1)  # (B T, V)
-                loss = 1 - torch.minimum(p, q).sum(-1).mean()
-            else:
-                loss = F.cross_entropy(logits, p)
+        loss = loss_of(self.model, rows, self.teacher, settings.objective, settings.passes)
         torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step(settings.rate(self.step))
@@ -254,8 +250,7 @@ class Run:
 
     def _log(self, loss: float, judging: bool) -> Progress:
         seconds, cpu_seconds = round(self.seconds, 2), round(self.cpu_seconds, 2)
-        layers = self.model.config.layers
-        line = Progress(self.step, self.tokens, layers, loss, seconds, cpu_seconds)
+        line = Progress(self.step, self.tokens, loss, seconds, cpu_seconds)
         if judging:
             prose, code = self.judge()
             line = replace(line, prose=prose, code=code)
@@ -311,11 +306,11 @@ def resume(
             raise ValueError(f"{path} was trained with the {name} {then}, got {now}")
     if teacher is None and teacher_before is not None and "teacher" not in replaced:
         stage |= {name: stages[-1][name] for name in ("teacher", "teacher_sha256")}
-    model = GPT(checkpoints.stored_config(path, record))
+    model = checkpoints.new_model(path, record)
     weights = {n.removeprefix("model."): w for n, w in state.items() if n.startswith("model.")}
     checkpoints.check_weights(str(path), model, weights)
     model.load_state_dict(weights)
-    if layers is not None and layers != model.config.layers:
+    if layers is not None and isinstance(model, GPT) and layers != model.config.layers:
         model = grow(model, layers, torch.Generator().manual_seed(settings.seed + layers))
     run = Run(folder, streams, model, settings, teacher, teacher_name)
     if not (stages and _same_lesson(stages[-1], stage)):

@@ -7,6 +7,8 @@
     python -m specmini.training target FINAL --data DATA --from RUN --decay-steps 500
     python -m specmini.training draft RUN --data DATA --steps 2000
     python -m specmini.training distil RUN --data DATA --teacher target.safetensors
+    python -m specmini.training head RUN --data DATA --teacher target.safetensors --draft D
+    python -m specmini.training medusa RUN --data DATA --teacher target.safetensors
     python -m specmini.training export RUN target.safetensors --storage int8 --data DATA
     python -m specmini.training card target.safetensors target.md --data DATA
     python -m specmini.training accept target.safetensors draft.safetensors --data DATA
@@ -34,7 +36,10 @@ import torch
 
 from specmini import checkpoints, streams, training
 from specmini.evaluation import bits_per_byte, continuations
+from specmini.feature_head import FeatureHead, FeatureHeadConfig
 from specmini.gpt import GPT, Config
+from specmini.lessons import Objective, Student
+from specmini.medusa_heads import MedusaConfig, MedusaHeads
 from specmini.model_card import model_card
 from specmini.overlap import overlap
 from specmini.sampling import plain
@@ -46,6 +51,8 @@ shapes = {
     "target": (2, 256, 4),
     "draft": (1, 128, 4),
     "distil": (1, 128, 4),
+    "head": (1, 128, 4),
+    "medusa": (1, 128, 4),
 }
 
 
@@ -71,7 +78,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="command")
     for name, (layers, width, heads) in shapes.items():
         command = commands.add_parser(name, parents=[common], help=f"train a {name} model")
-        command.set_defaults(run=_train, default_layers=layers, teacher=None, objective=None)
+        command.set_defaults(
+            run=_train, kind=name, default_layers=layers, teacher=None, objective=None, passes=None
+        )
         command.add_argument("folder", type=Path, help="where the run lives")
         command.add_argument("--from", dest="origin", type=Path, help="copy this run first")
         command.add_argument("--layers", type=int, help="depth; more than before grows the model")
@@ -86,10 +95,14 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--minutes", type=float, default=math.inf, help="time to take now")
         command.add_argument("--decay-steps", type=int, help="lower the rates to zero, then stop")
         command.add_argument("--save-minutes", type=float, default=3.0)
-        if name == "distil":
-            command.add_argument("--teacher", type=Path, required=True)
-            objectives = get_args(training.Objective)
+        if name in ("distil", "head", "medusa"):
+            command.add_argument("--teacher", type=Path, required=True, help="or a head's target")
+            objectives = get_args(Objective)
             command.add_argument("--objective", choices=objectives, default=objectives[0])
+        if name in ("head", "medusa"):
+            command.add_argument("--passes", type=int, default=4, help="guesses of a round")
+        if name == "head":
+            command.add_argument("--draft", type=Path, help="a draft to start from")
         command.add_argument(
             "--replace",
             nargs="+",
@@ -121,11 +134,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _train(given: argparse.Namespace) -> None:
     run = _open(given)
-    config, settings = run.model.config, run.settings
-    print(f"{config.layers} layers of width {config.width}, {config.parameters / 1e6:.2f}M weights")
+    settings = run.settings
+    weights = sum(weight.numel() for weight in run.model.parameters())
+    print(f"{run.model.config}: {weights / 1e6:.2f}M weights")
     last = run.step + (given.steps or 10**9)
     if settings.decay_from is not None:
         last = min(last, settings.decay_from + settings.decay_steps)
+    measure = "bits per byte" if isinstance(run.model, GPT) else "tokens a round"
     asked_to_stop = _stop_signal()
     first_step, first_tokens = run.step, run.tokens
     started = saved = time.monotonic()
@@ -134,7 +149,8 @@ def _train(given: argparse.Namespace) -> None:
         spent = now - started
         a_step = spent / (line.step - first_step)
         left = min(a_step * (last - line.step), given.minutes * 60 - spent)
-        print(_progress_line(line, (line.tokens - first_tokens) / spent, spent, left), flush=True)
+        rate = (line.tokens - first_tokens) / spent
+        print(_progress_line(line, rate, spent, left, measure), flush=True)
         if now - saved > given.save_minutes * 60:
             run.save()
             saved = now
@@ -171,7 +187,7 @@ def _open(given: argparse.Namespace) -> training.Run:
 
     wanted = {
         name: value
-        for name in ("batch", "prose_share", "matrix_rate", "other_rate", "objective")
+        for name in ("batch", "prose_share", "matrix_rate", "other_rate", "objective", "passes")
         if (value := getattr(given, name)) is not None
     }
 
@@ -186,21 +202,37 @@ def _open(given: argparse.Namespace) -> training.Run:
         return training.resume(
             given.folder, data, given.layers, change, teacher, name, given.replace
         )
-    layers = given.layers or given.default_layers
-    shape = Config(data.tokenizer.vocabulary, given.context, layers, given.width, given.heads)
-    model = GPT(shape, torch.Generator().manual_seed(given.seed))
     settings = change(training.Settings(seed=given.seed), 0)
+    model = _new_model(given, data.tokenizer.vocabulary, teacher)
     return training.Run(given.folder, data, model, settings, teacher, name)
 
 
-def _progress_line(line: training.Progress, rate: float, spent: float, left: float) -> str:
+def _new_model(given: argparse.Namespace, vocabulary: int, teacher: GPT | None) -> Student:
+    """Untrained weights of the kind and shape that the arguments describe."""
+    generator = torch.Generator().manual_seed(given.seed)
+    layers = given.layers or given.default_layers
+    shape = Config(vocabulary, given.context, layers, given.width, given.heads)
+    if teacher is None or given.kind == "distil":
+        return GPT(shape, generator)
+    width = teacher.config.width
+    if given.kind == "medusa":
+        matrix = teacher.wte.weight.detach()
+        return MedusaHeads(MedusaConfig(vocabulary, width, given.passes), matrix)
+    draft = None if given.draft is None else checkpoints.load_model(given.draft)[0]
+    shape = shape if draft is None else draft.config
+    return FeatureHead(FeatureHeadConfig(shape, width), draft, generator)
+
+
+def _progress_line(
+    line: training.Progress, rate: float, spent: float, left: float, measure: str
+) -> str:
     """A bar, what was reached, tokens a second, and the time left."""
     ends = left < 1e7  # without --steps or --minutes it goes on until it is told to stop
     done = spent / (spent + max(left, 0.0)) if ends else 0.0
     bar = ("#" * round(20 * done)).ljust(20, ".")
     judged = ""
     if line.prose is not None and line.code is not None:
-        judged = f" | held-out prose {line.prose:.3f}, code {line.code:.3f} bits per byte"
+        judged = f" | held-out prose {line.prose:.3f}, code {line.code:.3f} {measure}"
     remaining = f"{max(left, 0.0) / 60:.0f} min left" if ends else "until you stop it"
     return (
         f"[{bar}] step {line.step}, {line.tokens / 1e6:.2f}M tokens, loss {line.loss:.3f}"
@@ -213,10 +245,10 @@ def _export(given: argparse.Namespace) -> None:
     data = streams.prepare(given.data)
     run = training.resume(given.folder, data)
     checkpoints.save_model(given.model, run.model, run.record(), given.storage)
-    model, _ = checkpoints.load_model(given.model)
     size = given.model.stat().st_size / 1e6
     print(f"{given.model}: {size:.2f} MB, {run.tokens / 1e6:.2f}M tokens seen")
-    _judge(model, data)
+    if isinstance(run.model, GPT):
+        _judge(checkpoints.load_model(given.model)[0], data)
 
 
 def _card(given: argparse.Namespace) -> None:

@@ -14,7 +14,9 @@ token they name.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +24,7 @@ from numpy.typing import ArrayLike
 from specmini.checks import FloatArray, IntArray
 from specmini.sampling import draw
 
-__all__ = ["Draft", "Verdict", "verify"]
+__all__ = ["Draft", "Verdict", "Verify", "empty_draft", "verify"]
 
 # a float32 softmax over 150 000 tokens misses 1 by some 1e-5, since a sum that long rounds so
 # much; what is no distribution, such as logits, misses it by far more
@@ -77,6 +79,9 @@ class Draft:
         return len(self.tokens)
 
 
+empty_draft: Final = Draft(np.array([], dtype=np.int64))
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What the target makes of a draft.
@@ -88,6 +93,9 @@ class Verdict:
 
     n_accepted: int
     next_token: int
+
+
+Verify = Callable[[ArrayLike, Draft, np.random.Generator], Verdict]
 
 
 def verify(target_probs: ArrayLike, draft: Draft, rng: np.random.Generator) -> Verdict:
@@ -104,6 +112,24 @@ def verify(target_probs: ArrayLike, draft: Draft, rng: np.random.Generator) -> V
         ValueError: a shape does not fit, a token is not in the vocabulary, or a row is no
             distribution.
     """
+    p, q = checked_probs(target_probs, draft)  # (K + 1, V) and (K, V)
+    for position, token in enumerate(draft.tokens.tolist()):
+        drafted = 1.0 if q is None else q[position, token]
+        # no quotient, so nothing divides by 0; "or equal", so a token with p = 0 never passes
+        if rng.random() * drafted >= p[position, token]:
+            left = residual(p[position], None if q is None else q[position], token)  # (V,)
+            return Verdict(position, draw(left, rng))
+    return Verdict(len(draft), draw(p[-1], rng))
+
+
+def checked_probs(target_probs: ArrayLike, draft: Draft) -> tuple[FloatArray, FloatArray | None]:
+    """The (K + 1, V) rows of p and the (K, V) rows of q, if there are any.
+
+    They come in double precision, or a product of single ones could round up to p and reject it.
+
+    Raises:
+        ValueError: as ``verify``.
+    """
     p = np.asarray(target_probs, dtype=np.float64)  # (K + 1, V)
     if p.ndim != 2 or len(p) != len(draft) + 1:
         raise ValueError(
@@ -117,25 +143,21 @@ def verify(target_probs: ArrayLike, draft: Draft, rng: np.random.Generator) -> V
         )
     check_tokens(draft.tokens, p.shape[1])
     check_rows("target_probs", p)
-
-    # in double precision, or a product of single ones could round up to p and reject it
-    q = None if draft.probs is None else np.asarray(draft.probs, dtype=np.float64)  # (K, V)
-    for position, token in enumerate(draft.tokens.tolist()):
-        drafted = 1.0 if q is None else q[position, token]
-        # no quotient, so nothing divides by 0; "or equal", so a token with p = 0 never passes
-        if rng.random() * drafted >= p[position, token]:
-            left = _residual(p[position], None if q is None else q[position], token)  # (V,)
-            return Verdict(position, draw(left, rng))
-    return Verdict(len(draft), draw(p[-1], rng))
+    return p, None if draft.probs is None else np.asarray(draft.probs, dtype=np.float64)
 
 
-def _residual(p: FloatArray, q: FloatArray | None, token: int) -> FloatArray:
-    """What p has more than q, (V,): the weights of the recovered token."""
+def excess(p: FloatArray, q: FloatArray | None, token: int) -> FloatArray:
+    """What p has more than q, (V,); q is 1 at the token if the drafter named it with certainty."""
     if q is None:
         left = p.copy()  # (V,)
         left[token] = 0.0
-    else:
-        left = np.maximum(p - q, 0.0)  # (V,)
+        return left
+    return np.maximum(p - q, 0.0)
+
+
+def residual(p: FloatArray, q: FloatArray | None, token: int) -> FloatArray:
+    """The weights of the recovered token, (V,)."""
+    left = excess(p, q, token)  # (V,)
     # equal distributions are never rejected; if rounding did it, p is what is left to draw from
     return left if np.count_nonzero(left) else p
 

@@ -19,8 +19,12 @@ from typing import Any
 
 import numpy as np
 
+import specmini.block_verify
 import specmini.drafters.model
+import specmini.drafters.tree
 import specmini.generate
+import specmini.generate_tree
+import specmini.tree
 import specmini.verify
 from specmini.sampling import Sampling
 from specmini.table_model import TableModel
@@ -83,6 +87,9 @@ class Multiple:
     def __ge__(self, bound: float) -> bool:
         return self.uniform >= bound / self.factor if self.factor else bound <= 0
 
+    def __lt__(self, bound: float) -> bool:
+        return not self >= bound
+
     __gt__ = __ge__
 
 
@@ -129,24 +136,38 @@ class Engine:
     """Copies of the engine's modules, compiled from their source."""
 
     verify: types.ModuleType
+    block_verify: types.ModuleType
+    tree: types.ModuleType
     model_drafter: types.ModuleType
+    tree_drafter: types.ModuleType
     generate: types.ModuleType
+    generate_tree: types.ModuleType
 
     @classmethod
     def load(cls, *breakages: Breakage) -> Engine:
-        modules = specmini.verify, specmini.drafters.model, specmini.generate
-        engine = cls(*(_copy(module, breakages) for module in modules))
-        engine.generate.verify = engine.verify.verify
+        modules = (
+            specmini.verify,
+            specmini.block_verify,
+            specmini.tree,
+            specmini.drafters.model,
+            specmini.drafters.tree,
+            specmini.generate,
+            specmini.generate_tree,
+        )
+        engine = cls(*(copied(module, breakages) for module in modules))
+        engine.generate.generate.__kwdefaults__["verify"] = engine.verify.verify
+        engine.generate_tree.generate_tree.__kwdefaults__["verify"] = engine.tree.verify_tree
         return engine
 
     def walked(self) -> Engine:
         """The same with ``draw`` as a choice that a ``Walker`` can follow."""
-        for module in (self.verify, self.model_drafter):
+        drawing = self.verify, self.block_verify, self.tree, self.model_drafter, self.tree_drafter
+        for module in drawing:
             module.draw = lambda weights, rng: rng.choose(weights)
         return self
 
 
-def _copy(module: types.ModuleType, breakages: Sequence[Breakage]) -> types.ModuleType:
+def copied(module: types.ModuleType, breakages: Sequence[Breakage]) -> types.ModuleType:
     source = Path(module.__file__).read_text()
     for breakage in breakages:
         if breakage.module is module:

@@ -180,7 +180,8 @@ def test_nothing_in_the_repository_names_a_machine_or_fetches_from_elsewhere():
 
 PAPER_WING = (
     *("theory", "conversions", "published", "roofline", "catalog", "overhead", "experts"),
-    *("deployment", "draft_cost", "batch_speedup", "crossover"),
+    *("deployment", "draft_cost", "batch_speedup", "crossover", "hit_rate", "tree_shape"),
+    *("engines", "advisor", "record_check", "metrics", "metrics_text", "command"),
 )
 
 

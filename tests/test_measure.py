@@ -6,7 +6,7 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from specmini import theory
+from specmini import hit_rate, theory
 from specmini.cell import Cell, pooled
 from specmini.drafters import ModelDrafter
 from specmini.generate import Round
@@ -230,6 +230,33 @@ def test_rounds_that_draft_less_are_told_apart(run):
     assert sum(cell.gained) == len(rounds)
     assert cell.gained == tuple(sum(len(r.tokens) == n for r in rounds) for n in (1, 2, 3))
     assert cell.residual.first_and_short_rounds != 1
+
+
+class Hesitant(ModelDrafter):
+    """Proposes two tokens where the text's length is even, and nothing otherwise."""
+
+    def propose(self, text, draft_length, rng):
+        return super().propose(text, 0 if len(text) % 2 else min(draft_length, 2), rng)
+
+
+def test_rounds_without_a_draft_are_told_apart(clock):
+    """Perfect drafts in every second round: hit rate, length and the speedup that follows."""
+    model = Timed(cycle([1, 2, 3, 0]), clock, PASS, NEXT)
+    drafter = Hesitant(Timed(cycle([1, 2, 3, 0]), clock, DRAFT, 0.0), greedy)
+    cell = compare(
+        model, drafter, [[0, 1]], draft_lengths=[2], sampling=timed_sampling(clock, 0.0),
+        new_tokens=120, rng=np.random.default_rng(0),
+    ).cell(2)  # fmt: skip
+    spent = total(cell.speculative)
+    # a hit gains three tokens and ends on an odd length, a miss gains one and ends on an even one
+    assert cell.hit_rate == 0.5
+    assert cell.proposal_length == 2
+    assert spent.tokens_per_round == hit_rate.tokens_per_round(0.5, 1.0, 2) == 2
+    step = PASS + CHOICE
+    predicted = hit_rate.speedup(0.5, 1.0, DRAFT / step, 2, (PASS + 2 * NEXT + CHOICE) / step)
+    assert cell.speedup == pytest.approx(predicted)
+    # the textbook, with the same numbers, takes every round for a hit
+    assert cell.predicted.with_verify_cost > 1.2 * cell.speedup
 
 
 def test_greedy_texts_agree_and_their_loop_is_reported(run):

@@ -132,7 +132,7 @@ checks = [
 test = "if rng.random() * drafted >= p[position, token]:"
 bonus = "return Verdict(len(draft), draw(p[-1], rng))"
 loop = "for position, token in enumerate(draft.tokens.tolist()):\n        drafted ="
-residual = "left = _residual(p[position], None if q is None else q[position], token)"
+residual = "left = residual(p[position], None if q is None else q[position], token)"
 truncation = "target.truncate(len(text) - 1)"
 
 

@@ -448,7 +448,7 @@ def test_the_command_line_trains_grows_decays_and_exports(tmp_path, library, cap
 
     assert "step 3" in command("target", folder, "--steps", 3, "--batch", 1, *shape)
     grown = command("target", folder, "--steps", 1, "--layers", 3)
-    assert "3 layers" in grown
+    assert "layers=3" in grown
     assert "step 4" in grown
     decayed = command("target", final, "--from", folder, "--decay-steps", 2)
     assert "step 6" in decayed
@@ -474,3 +474,30 @@ def test_the_command_line_trains_grows_decays_and_exports(tmp_path, library, cap
     assert len(imitated.code) == len(imitated.prose) == 3 * 256
     assert imitated.corpus == "continuations by t.safetensors of test"
     assert imitated.corpus_sha256 != library.sha256
+
+
+def test_heads_are_trained_stored_and_loaded(tmp_path, library, config, capsys, torch_threads):
+    torch.set_num_threads(1)
+    for name, passes in (("target", 0), ("draft", 0)):
+        model = GPT(Config(config.vocabulary, 256, 1, 16, 2), torch.Generator().manual_seed(passes))
+        checkpoints.save_model(tmp_path / f"{name}.safetensors", model, {})
+    folder = tmp_path / "data"
+    streams.prepare(folder, 300, library)
+    common = ["--data", str(folder), "--threads", "1", "--batch", "1", "--passes", "2"]
+    common += ["--teacher", str(tmp_path / "target.safetensors"), "--steps", "2"]
+    for kind, more in (
+        ("head", ["--draft", str(tmp_path / "draft.safetensors"), "--objective", "overlap"]),
+        ("medusa", []),
+    ):
+        run, stored = tmp_path / kind, tmp_path / f"{kind}.safetensors"
+        training_command.main([kind, str(run), *common, *more])
+        training_command.main([kind, str(run), *common, *more])
+        assert "tokens a round" in capsys.readouterr().out
+        training_command.main(["export", str(run), str(stored), "--data", str(folder)])
+        head, record = checkpoints.load_head(stored)
+        assert (record["step"], record["settings"]["passes"]) == (4, 2)
+        assert record["kind"] == type(head).__name__
+        with pytest.raises(ValueError, match=r"holds (FeatureHead|MedusaHeads), no language model"):
+            checkpoints.load_model(stored)
+    with pytest.raises(ValueError, match="holds a language model, no head"):
+        checkpoints.load_head(tmp_path / "target.safetensors")

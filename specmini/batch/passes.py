@@ -43,7 +43,8 @@ class NumpyBatchStep(NumpyStep):
             padded[:, :-1] = mixed
             x += _times(padded, matrices.mixed)
             x += self._hidden(x, matrices)
-        return self._logits(x[places.last] if last_only else x)
+        rows = x[places.last] if last_only else x  # (R, D) or (N, D)
+        return _times(self._normed(rows), self._head)
 
 
 class TorchBatchStep:

@@ -25,9 +25,9 @@ from specmini.batch.model import BatchModel
 from specmini.batch.rounds import BatchRound, shared
 from specmini.batch.verdicts import verify_each
 from specmini.checks import choice, single, whole_number
-from specmini.generate import Ending, Generation, Round, checked_draft_length, empty_draft
+from specmini.generate import Ending, Generation, Round, checked_draft_length
 from specmini.sampling import Sampling
-from specmini.verify import Draft, Verdict, check_tokens
+from specmini.verify import Draft, Verdict, check_tokens, empty_draft
 
 __all__ = ["Admission", "Request", "Server", "Service", "requests_for"]
 

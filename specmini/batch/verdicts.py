@@ -14,7 +14,7 @@ import numpy as np
 
 from specmini.batch.draws import draw_each
 from specmini.checks import FloatArray
-from specmini.verify import Draft, Verdict, _residual, check_rows, check_tokens
+from specmini.verify import Draft, Verdict, check_rows, check_tokens, residual
 
 __all__ = ["verify_each"]
 
@@ -52,7 +52,7 @@ def verify_each(
         weights[row] = p[n_accepted]
         if n_accepted < len(draft):
             q = None if draft.probs is None else draft.probs[n_accepted].astype(np.float64)  # (V,)
-            weights[row] = _residual(p[n_accepted], q, int(draft.tokens[n_accepted]))
+            weights[row] = residual(p[n_accepted], q, int(draft.tokens[n_accepted]))
     return [
         Verdict(n_accepted, token)
         for n_accepted, token in zip(accepted, draw_each(weights, rngs), strict=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from specmini.verify import Draft, Verdict
 
-__all__ = ["Drafter"]
+__all__ = ["Drafter", "agreement"]
 
 
 class Drafter(Protocol):
@@ -35,3 +35,17 @@ class Drafter(Protocol):
 
     def observe(self, verdict: Verdict) -> None:
         """Learn what the target made of the last proposal."""
+
+
+def agreement(seen: Sequence[int], text: Sequence[int]) -> int:
+    """Number of first tokens that are the same in both: what was made of them still holds.
+
+    Args:
+        seen: tokens read before.
+        text: tokens now.
+    """
+    shorter = min(len(seen), len(text))
+    # a text that only grew is the rule, and lists are compared much faster than token by token
+    if list(seen[:shorter]) == list(text[:shorter]):
+        return shorter
+    return next(place for place in range(shorter) if seen[place] != text[place])

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
 import numpy as np
 
 from specmini.cached_model import CachedModel
-from specmini.checks import choice
-from specmini.sampling import Sampling, draw
+from specmini.checks import FloatArray, choice
+from specmini.drafters.base import agreement
+from specmini.sampling import Sampling, draw, plain
 from specmini.verify import Draft, Verdict
 
-__all__ = ["AcceptanceRule", "ModelDrafter"]
+__all__ = ["AcceptanceRule", "KeepGoing", "ModelDrafter"]
 
 AcceptanceRule = Literal["textbook", "greedy draft", "exact match"]
+
+# from the model's distributions at temperature 1 after which tokens were drafted, each (V,),
+# to whether another token shall be
+KeepGoing = Callable[[Sequence[FloatArray]], bool]
 
 
 class ModelDrafter:
@@ -33,25 +38,36 @@ class ModelDrafter:
 
     On average over x they accept Σ min(p, q), p(argmax q) and Σ p q.
 
+    A draft may stop before K tokens where the draft model is unsure. It is asked after each token,
+    and is shown what the model thought before that token was drawn, never the token: what is drawn
+    is proposed.
+
     Args:
         model: the draft model; it is this drafter's alone, and what it has seen is forgotten.
         sampling: applied to its logits; that of the target, for the textbook rule to accept most.
         rule: which of the three.
+        keep_going: whether to draft another token; always, up to K, if not given. Rules are in
+            ``drafters.confidence``.
 
     Raises:
         ValueError: an unknown rule.
     """
 
     def __init__(
-        self, model: CachedModel, sampling: Sampling, rule: AcceptanceRule = "textbook"
+        self,
+        model: CachedModel,
+        sampling: Sampling,
+        rule: AcceptanceRule = "textbook",
+        keep_going: KeepGoing | None = None,
     ) -> None:
         choice("rule", rule, get_args(AcceptanceRule))
         self.model, self.sampling, self.rule = model, sampling, rule
+        self.keep_going = keep_going
         self._seen: list[int] = []
         model.truncate(0)
 
     def propose(self, text: Sequence[int], draft_length: int, rng: np.random.Generator) -> Draft:
-        """Guess at most K tokens; fewer where the draft model's context ends.
+        """Guess at most K tokens; fewer where the draft model's context ends, or it is unsure.
 
         Raises:
             ValueError: somebody else ran the draft model.
@@ -61,6 +77,7 @@ class ModelDrafter:
         unseen = self._rewind(text) if steps > 0 else []
         tokens: list[int] = []
         rows = []
+        thoughts: list[FloatArray] = []  # each (V,), at temperature 1
         for _ in range(steps):
             logits = self.model.forward(unseen)[-1]  # (V,)
             self._seen += unseen
@@ -68,6 +85,11 @@ class ModelDrafter:
             unseen = [int(q.argmax()) if self.rule == "greedy draft" else draw(q, rng)]
             tokens += unseen
             rows.append(q)
+            if self.keep_going is not None:
+                # a temperature would hide what is asked for: at 0 every choice looks certain
+                thoughts.append(plain.probs(logits))
+                if not self.keep_going(thoughts):
+                    break
         drafted = np.array(tokens, dtype=np.int64)  # (K,)
         return Draft(drafted, np.array(rows) if rows and self.rule == "textbook" else None)
 
@@ -81,11 +103,7 @@ class ModelDrafter:
                 f"model must have seen the {len(self._seen)} tokens this drafter gave it, got "
                 f"{self.model.length}; each drafter needs a model of its own"
             )
-        agreed = 0
-        for seen, now in zip(self._seen, text[:-1], strict=False):
-            if seen != now:
-                break
-            agreed += 1
+        agreed = agreement(self._seen, text[:-1])
         self.model.truncate(agreed)
         self._seen = list(text[:agreed])
         return list(text[agreed:])

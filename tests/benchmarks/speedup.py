@@ -29,9 +29,10 @@ from specmini.cached_model import CachedModel
 from specmini.cell import Cell, pooled
 from specmini.checkpoints import load_model
 from specmini.drafters import ModelDrafter
+from specmini.drafters.early_exit import early_exit
 from specmini.excerpts import frozen
 from specmini.fast_model import FastModel, fast_model
-from specmini.gpt import GPT, Config
+from specmini.gpt import GPT
 from specmini.latency import forecast, pass_times
 from specmini.measure import compare
 from specmini.pair import Pair, checkpoint_hashes, load_pair
@@ -75,15 +76,6 @@ def sample() -> Iterator[Plan]:
     """Enough to see whether a change to the engine helped."""
     for temperature in (0.0, 1.0):
         yield Plan("distilled", "code", temperature, (2, 4), 6, 1)
-
-
-def first_layers(model: GPT, layers: int) -> GPT:
-    """The model cut off after some layers, under its own head."""
-    old = model.config
-    cut = GPT(Config(old.vocabulary, old.context, layers, old.width, old.heads))
-    kept = cut.state_dict().keys()
-    cut.load_state_dict({name: w for name, w in model.state_dict().items() if name in kept})
-    return cut.eval()
 
 
 def prompts_of(kind: str, count: int, pair: Pair) -> list[list[int]]:
@@ -293,7 +285,7 @@ def main() -> None:
     extra = {name: Path(path) for name, _, path in (one.partition("=") for one in options.draft)}
     drafts = {
         "distilled": pair.draft,
-        "first two layers": first_layers(pair.target, 2),
+        "first two layers": early_exit(pair.target, 2),
         "the target itself": pair.target,
         **{name: load_model(path)[0] for name, path in extra.items()},
     }
