@@ -172,7 +172,7 @@ def _parse(entries: Sequence[dict[str, Any]]) -> tuple[Claim, ...]:
 
 
 def _block(one: Claim) -> str:
-    evidence = [_place(place) for place in one.shown]
+    evidence = _places(one.shown)
     evidence += [f"{{cite}}`{paper}`" for paper in one.papers]
     evidence += [f"[{source.title}]({source.url}) ({source.date})" for source in one.sources]
     kind = one.verdict.partition(" ")[0]
@@ -184,16 +184,27 @@ def _block(one: Claim) -> str:
     )
 
 
-def _place(place: str) -> str:
-    match = place_form.fullmatch(place)
-    assert match is not None  # Claim has checked it
-    page, label, heading = match.groups()
-    if heading:
-        return f"{{doc}}`{page}`, section *{heading}*"
-    if not label:
-        return f"{{doc}}`{page}`"
+def _places(shown: Sequence[str]) -> list[str]:
+    """One entry a page, with its places in parentheses."""
+    pages: dict[str, list[str]] = {}
+    for place in shown:
+        match = place_form.fullmatch(place)
+        assert match is not None  # Claim has checked it
+        page, label, heading = match.groups()
+        places = pages.setdefault(page, [])
+        if heading:
+            places.append(f"section *{heading}*")
+        elif label:
+            places.append(_link(label))
+    return [
+        f"{{doc}}`{page}` ({', '.join(places)})" if places else f"{{doc}}`{page}`"
+        for page, places in pages.items()
+    ]
+
+
+def _link(label: str) -> str:
     for start, role in roles.items():
         if label.startswith(start):
-            return f"{{doc}}`{page}`, {{{role}}}`{label}`"
+            return f"{{{role}}}`{label}`"
     noun = next((noun for start, noun in nouns.items() if label.startswith(start)), "section")
-    return f"{{doc}}`{page}`, {{ref}}`{noun} <{label}>`"
+    return f"{{ref}}`{noun} <{label}>`"
