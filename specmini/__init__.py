@@ -11,6 +11,7 @@ Paper wing, in reading order (NumPy alone)::
     overhead     what a pass costs beside its bytes and operations
     experts      mixture of experts: how many a pass touches
     catalog      machines and models, each number with its source
+    claims       what is said about speculation: verdict, condition, evidence
     deployment   a model on a machine; draft_cost adds what proposes
     ridge        tokens a pass from which arithmetic limits a deployment, experts included
     batch_speedup  speedup and the best draft length at every batch

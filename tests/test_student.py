@@ -3,7 +3,7 @@
 import mpmath
 import pytest
 
-from specmini.student import student_t
+from specmini.student import mean_difference, student_t
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 9, 29, 30, 39, 200])
@@ -34,3 +34,22 @@ def test_tabled_values():
 def test_student_t_refuses(level, freedom, message):
     with pytest.raises(ValueError, match=message):
         student_t(level, freedom)
+
+
+def test_alike_samples_give_the_pooled_degrees_of_freedom():
+    gap, margin = mean_difference([2, 3, 4], [1, 2, 3])  # variances 1, freedom 4
+    assert gap == pytest.approx(1)
+    assert margin == pytest.approx(2.7764451 * (2 / 3) ** 0.5)
+
+
+def test_a_sample_without_spread_leaves_the_freedom_of_the_other():
+    gap, margin = mean_difference([0, 0, 0, 0], [1, 2, 3])
+    assert gap == pytest.approx(-2)
+    assert margin == pytest.approx(student_t(0.95, 2) * (1 / 3) ** 0.5)
+    assert mean_difference([1, 1], [2, 2]) == (-1, 0)
+
+
+@pytest.mark.parametrize("few", [[1.0], [], [[1.0, 2.0]]])
+def test_too_few_values_are_refused(few):
+    with pytest.raises(ValueError, match="second must be a list of at least 2"):
+        mean_difference([1.0, 2.0], few)
