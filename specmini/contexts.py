@@ -44,6 +44,7 @@ cells: Final = 80  # pairs of logits that the others share
 shortest_text: Final = 24  # tokens to read before a context counts
 shown_text: Final = 56  # characters of it for the reader
 texts_tried: Final = 20
+clear_lead: Final = 1.03  # of a favorite over the next; two decimals of a logit keep it apart
 
 # What to look for: key, kind of text, and its name for a reader.
 WANTED: Final[tuple[tuple[str, Kind, str], ...]] = (
@@ -200,7 +201,7 @@ def choose(
         draft_probs: (N, T, V) q.
         whole: (V,) whether a token is a whole word, which makes a good label. Contexts with more
             than two other labels are left out, and so are those whose named tokens have little
-            probability.
+            probability or whose favorite hardly leads.
 
     Returns:
         Text and token.
@@ -214,6 +215,9 @@ def choose(
     fits = np.asarray(whole)[top].sum(-1) >= named - 2  # (N, T)
     fits &= np.take_along_axis(p, top, -1).sum(-1) > 0.6
     fits &= np.arange(p.shape[1]) >= shortest_text
+    for chances in (p, q):
+        second, first = np.moveaxis(np.partition(chances, -2)[..., -2:], -1, 0)  # each (N, T)
+        fits &= first > clear_lead * second
     overlap = accepted("textbook", p, q).sum(-1)  # (N, T)
     lead = accepted("greedy draft", p, q).sum(-1) - overlap  # (N, T)
     same = p.argmax(-1) == q.argmax(-1)  # (N, T)
