@@ -103,6 +103,8 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--passes", type=int, default=4, help="guesses of a round")
         if name == "head":
             command.add_argument("--draft", type=Path, help="a draft to start from")
+            # a tenth of a new model's rates, or the draft it starts from is soon forgotten
+            command.set_defaults(matrix_rate=0.003, other_rate=0.0006)
         command.add_argument(
             "--replace",
             nargs="+",

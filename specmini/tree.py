@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike
 from specmini.checks import FloatArray, IntArray
 from specmini.sampling import draw
 from specmini.topology import check_parents
-from specmini.verify import Draft, check_rows, check_tokens, residual
+from specmini.verify import Draft, check_rows, check_tokens, checked_target, residual
 
 __all__ = ["DraftTree", "TreeVerdict", "VerifyTree", "empty_tree", "verify_tree"]
 
@@ -146,20 +146,7 @@ def verify_tree(target_probs: ArrayLike, tree: DraftTree, rng: np.random.Generat
         ValueError: a shape does not fit, a token is not in the vocabulary, or a row is no
             distribution.
     """
-    rows = np.asarray(target_probs, dtype=np.float64)  # (N + 1, V)
-    if rows.ndim != 2 or len(rows) != len(tree) + 1:
-        raise ValueError(
-            f"target_probs must have shape ({len(tree) + 1}, V) for {len(tree)} nodes, "
-            f"got {rows.shape}"
-        )
-    if tree.probs is not None and tree.probs.shape[1] != rows.shape[1]:
-        raise ValueError(
-            f"target_probs must have the tree's vocabulary of {tree.probs.shape[1]}, "
-            f"got {rows.shape[1]}"
-        )
-    check_tokens(tree.tokens, rows.shape[1])
-    check_rows("target_probs", rows)
-
+    rows = checked_target(target_probs, tree.tokens, tree.probs)  # (N + 1, V)
     children, path = tree.children, list[int]()
     while True:
         node = path[-1] if path else -1

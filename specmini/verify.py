@@ -130,20 +130,32 @@ def checked_probs(target_probs: ArrayLike, draft: Draft) -> tuple[FloatArray, Fl
     Raises:
         ValueError: as ``verify``.
     """
-    p = np.asarray(target_probs, dtype=np.float64)  # (K + 1, V)
-    if p.ndim != 2 or len(p) != len(draft) + 1:
+    p = checked_target(target_probs, draft.tokens, draft.probs)  # (K + 1, V)
+    return p, None if draft.probs is None else np.asarray(draft.probs, dtype=np.float64)
+
+
+def checked_target(
+    target_probs: ArrayLike, tokens: IntArray, draft_probs: FloatArray | None
+) -> FloatArray:
+    """The rows of p for a draft of N tokens, be it a chain or a tree: (N + 1, V), in double.
+
+    Raises:
+        ValueError: as ``verify``.
+    """
+    p = np.asarray(target_probs, dtype=np.float64)  # (N + 1, V)
+    if p.ndim != 2 or len(p) != len(tokens) + 1:
         raise ValueError(
-            f"target_probs must have shape ({len(draft) + 1}, V) for {len(draft)} draft tokens, "
+            f"target_probs must have shape ({len(tokens) + 1}, V) for {len(tokens)} draft tokens, "
             f"got {p.shape}"
         )
-    if draft.probs is not None and draft.probs.shape[1] != p.shape[1]:
+    if draft_probs is not None and draft_probs.shape[1] != p.shape[1]:
         raise ValueError(
-            f"target_probs must have the draft's vocabulary of {draft.probs.shape[1]}, "
+            f"target_probs must have the draft's vocabulary of {draft_probs.shape[1]}, "
             f"got {p.shape[1]}"
         )
-    check_tokens(draft.tokens, p.shape[1])
+    check_tokens(tokens, p.shape[1])
     check_rows("target_probs", p)
-    return p, None if draft.probs is None else np.asarray(draft.probs, dtype=np.float64)
+    return p
 
 
 def excess(p: FloatArray, q: FloatArray | None, token: int) -> FloatArray:

@@ -206,6 +206,18 @@ def exact_text(
     return chances
 
 
+def awkward_tables() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Target and draft with zeros and certainties, each row once the one that texts begin with.
+
+    Disjoint supports, p certain where q is not, q certain where p is not, equal rows.
+    """
+    target = np.array([[0.5, 0.5, 0, 0], [0, 0, 1, 0], [0.1, 0.2, 0.3, 0.4], [0.25] * 4])
+    draft = np.array([[0, 0, 0.5, 0.5], [0.7, 0.1, 0.1, 0.1], [1, 0, 0, 0], [0.25] * 4])
+    for start in range(4):
+        order = [start, *(i for i in range(4) if i != start)]  # texts begin at token 0
+        yield target[np.ix_(order, order)], draft[np.ix_(order, order)]
+
+
 def largest_error(found: dict[Any, float], right: dict[Any, float]) -> float:
     """Largest difference of two distributions at one outcome."""
     return max(abs(found.get(key, 0.0) - right.get(key, 0.0)) for key in {*found, *right})

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from lossless import Breakage, Engine, exact_text, largest_error, outcomes
+from lossless import Breakage, Engine, awkward_tables, exact_text, largest_error, outcomes
 from test_lossless import pair, rules, samplings
 
 from specmini import block_verify, theory
@@ -55,12 +55,7 @@ def test_four_tokens_jointly(engine, draft_length):
 
 
 def test_tables_with_zeros_and_certainties(engine):
-    """Disjoint supports, p certain where q is not, q certain where p is not, equal rows."""
-    target = np.array([[0.5, 0.5, 0, 0], [0, 0, 1, 0], [0.1, 0.2, 0.3, 0.4], [0.25] * 4])
-    draft = np.array([[0, 0, 0.5, 0.5], [0.7, 0.1, 0.1, 0.1], [1, 0, 0, 0], [0.25] * 4])
-    for start in range(4):
-        order = [start, *(i for i in range(4) if i != start)]  # texts begin at token 0
-        tables = tuple(table[np.ix_(order, order)] for table in (target, draft))
+    for tables in awkward_tables():
         found = written(engine, tables, plain, 3, 2)
         assert largest_error(found, exact_text(tables[0], plain, (0,), 3)) < 1e-12
 

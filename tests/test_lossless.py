@@ -13,6 +13,7 @@ import pytest
 from lossless import (
     Engine,
     FunctionDrafter,
+    awkward_tables,
     chi_square_chance,
     drawn_verdicts_chance,
     exact_text,
@@ -105,12 +106,7 @@ def test_a_text_that_may_stop_early(engine, rule):
 
 
 def test_tables_with_zeros_and_certainties(engine):
-    """Disjoint supports, p certain where q is not, q certain where p is not, equal rows."""
-    target = np.array([[0.5, 0.5, 0, 0], [0, 0, 1, 0], [0.1, 0.2, 0.3, 0.4], [0.25] * 4])
-    draft = np.array([[0, 0, 0.5, 0.5], [0.7, 0.1, 0.1, 0.1], [1, 0, 0, 0], [0.25] * 4])
-    for start in range(4):
-        order = [start, *(i for i in range(4) if i != start)]  # texts begin at token 0
-        tables = tuple(table[np.ix_(order, order)] for table in (target, draft))
+    for tables in awkward_tables():
         found = written(engine, tables, plain, 2, 2)
         assert largest_error(found, exact_text(tables[0], plain, (0,), 2)) < 1e-12
 

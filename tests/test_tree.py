@@ -240,8 +240,8 @@ def test_rows_of_leaves_are_not_looked_at():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (half[:2], r"target_probs must have shape \(3, V\) for 2 nodes, got \(2, 2\)"),
-        (np.ones((3, 1)), "target_probs must have the tree's vocabulary of 2, got 1"),
+        (half[:2], r"target_probs must have shape \(3, V\) for 2 draft tokens, got \(2, 2\)"),
+        (np.ones((3, 1)), "target_probs must have the draft's vocabulary of 2, got 1"),
         (0.9 * half, "target_probs must sum to 1 in each row"),
     ],
 )
