@@ -43,6 +43,7 @@ class Setting:
         cell: all repeats added up.
         speedups: of each repeat by itself, in order.
         forecast: speedup predicted from stand-alone latencies and the cell's α.
+        rehearsed: speedup predicted from a rehearsal and the cell's α.
     """
 
     draft: str
@@ -51,6 +52,7 @@ class Setting:
     cell: Cell
     speedups: tuple[float, ...]
     forecast: float
+    rehearsed: float
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ def _to_json(one: Setting) -> dict[str, Any]:
         "temperature": one.temperature,
         "speedups": [round(value, 4) for value in one.speedups],
         "forecast": round(one.forecast, 4),
+        "rehearsed": round(one.rehearsed, 4),
         **cell_to_json(one.cell),
     }
 
@@ -135,6 +138,7 @@ def _from_json(row: dict[str, Any]) -> Setting:
         cell=cell_from_json(row),
         speedups=tuple(row["speedups"]),
         forecast=row["forecast"],
+        rehearsed=row["rehearsed"],
     )
 
 

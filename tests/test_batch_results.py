@@ -20,6 +20,7 @@ from specmini.cell import Cell
 from specmini.gpt import Config
 from specmini.latency import PassTimes
 from specmini.machine import Machine
+from specmini.rehearsal import Rehearsal
 from specmini.tallies import Acceptance, Tally
 
 
@@ -40,6 +41,10 @@ passes = {
     1: (alone((1, 3), (1.0, 1.5)), alone((1,), (0.1,))),
     8: (alone((1, 3), (4.0, 10.0)), alone((1,), (0.4,))),
 }
+rehearsals = {
+    1: Rehearsal(1.0, {2: 0.2}, {2: 0.3}, {2: 1.5}),
+    8: Rehearsal(4.0, {2: 0.8}, {2: 1.0}, {2: 10.0}),
+}
 results = BatchResults(
     about={"past": 112, "date": "2026-01-02"},
     settings=(
@@ -48,6 +53,7 @@ results = BatchResults(
         BatchSetting(1, "code", 0.0, cell(2, 1.6)),
     ),
     passes=passes,
+    rehearsals=rehearsals,
     calibration=Calibration(
         Machine("mine", 25e9, 10e9, 1e10, "here", datetime.date(2026, 1, 2)),
         5e9, 2e-4, 1e-4, 2e-5, 3e-6, 0.05, 0.06,
@@ -73,6 +79,11 @@ def test_the_forecast_is_the_formula_with_alpha_of_the_smallest_batch():
     assert curve.measured == pytest.approx((1.25, 0.8))
     expected = [theory.speedup(0.6, 0.1, 2, 1.5), theory.speedup(0.6, 0.1, 2, 2.5)]
     assert curve.forecast == pytest.approx(expected)
+
+
+def test_the_rehearsal_has_the_same_alpha_and_times_of_its_own():
+    expected = [rehearsals[batch].speedup(0.6, 2) for batch in (1, 8)]
+    assert results.curve("code", 1.0, 2).rehearsed == pytest.approx(expected)
 
 
 def test_the_calibrated_roofline_sees_the_win_shrink():
@@ -117,7 +128,7 @@ def test_the_benchmark_s_conclusions_count_steps_of_the_grid(monkeypatch):
                "about": {**results.about, "greedy_texts_as_alone": [3, 4]}}
         )
     )  # fmt: skip
-    assert "measured 8, forecast 8" in found
+    assert "measured 8, forecast 8, rehearsed 8" in found
     assert "crossover within one step in 1 of 1" in found
     assert "3 of 4" in found
     assert len(list(benchmark.rows(results))) == 3

@@ -22,6 +22,7 @@ from specmini.draft_cost import draft_model
 from specmini.gpt import Config
 from specmini.latency import PassTimes, forecast
 from specmini.machine import Machine
+from specmini.rehearsal import Rehearsal
 from specmini.results import cell_from_json, cell_to_json, data
 
 __all__ = [
@@ -60,12 +61,14 @@ class Curve:
         batches: B, rising.
         measured: speedups.
         forecast: predicted from α and passes timed alone.
+        rehearsed: predicted from α and a rehearsal.
         roofline: predicted from α and the calibrated roofline.
     """
 
     batches: tuple[int, ...]
     measured: tuple[float, ...]
     forecast: tuple[float, ...]
+    rehearsed: tuple[float, ...]
     roofline: tuple[float, ...]
 
 
@@ -78,6 +81,7 @@ class BatchResults:
         settings: in the order of the file.
         passes: by batch, the target's times by tokens a slot and the draft's, softmax and draw
             included.
+        rehearsals: by batch, times of rounds without a decision, softmax and draw included.
         calibration: of the computer.
         configs: shapes of ``"target"`` and ``"draft"``.
         static: by batch and draft length, the speedup of static batches over plain static batches,
@@ -87,6 +91,7 @@ class BatchResults:
     about: dict[str, Any]
     settings: tuple[BatchSetting, ...]
     passes: Mapping[int, tuple[PassTimes, PassTimes]]
+    rehearsals: Mapping[int, Rehearsal]
     calibration: Calibration
     configs: Mapping[str, Config]
     static: Mapping[tuple[int, int], float]
@@ -107,6 +112,11 @@ class BatchResults:
         target, draft = self.passes[setting.batch]
         rate = self.acceptance_rate(setting.kind, setting.temperature)
         return forecast(rate, setting.cell.draft_length, target, draft)
+
+    def rehearsed(self, setting: BatchSetting) -> float:
+        """Speedup predicted from α and a rehearsal at that batch."""
+        rate = self.acceptance_rate(setting.kind, setting.temperature)
+        return self.rehearsals[setting.batch].speedup(rate, setting.cell.draft_length)
 
     def roofline(self, setting: BatchSetting) -> float:
         """Speedup predicted from α and the calibrated roofline, at the mean length of a text."""
@@ -141,6 +151,7 @@ class BatchResults:
             batches=tuple(one.batch for one in found),
             measured=tuple(one.cell.speedup for one in found),
             forecast=tuple(map(self.forecast, found)),
+            rehearsed=tuple(map(self.rehearsed, found)),
             roofline=tuple(map(self.roofline, found)),
         )
 
@@ -188,6 +199,7 @@ def store_batches(path: Path, results: BatchResults) -> None:
         "passes": {
             batch: [asdict(times) for times in both] for batch, both in results.passes.items()
         },
+        "rehearsals": {batch: asdict(one) for batch, one in results.rehearsals.items()},
         "static": [[*key, round(value, 4)] for key, value in results.static.items()],
     }
     rows = [
@@ -209,7 +221,7 @@ def load_batches(path: Path) -> BatchResults:
         ValueError: the file is something else.
     """
     content = json.loads(path.read_text(encoding="utf-8"))
-    keys = {"about", "configs", "calibration", "passes", "static", "settings"}
+    keys = {"about", "configs", "calibration", "passes", "rehearsals", "static", "settings"}
     if not isinstance(content, dict) or set(content) != keys:
         raise ValueError(f"{path} must hold an object with {sorted(keys)}")
     fitted = content["calibration"]
@@ -224,6 +236,7 @@ def load_batches(path: Path) -> BatchResults:
             int(batch): (_times(both[0]), _times(both[1]))
             for batch, both in content["passes"].items()
         },
+        rehearsals={int(batch): _rehearsal(row) for batch, row in content["rehearsals"].items()},
         calibration=Calibration(
             **{**fitted, "machine": Machine(**{**fitted["machine"], "checked_on": day})}
         ),
@@ -234,3 +247,11 @@ def load_batches(path: Path) -> BatchResults:
 
 def _times(stored: Mapping[str, Sequence[float]]) -> PassTimes:
     return PassTimes(**{name: tuple(column) for name, column in stored.items()})  # type: ignore[arg-type]
+
+
+def _rehearsal(stored: Mapping[str, Any]) -> Rehearsal:
+    parts = {
+        name: {int(length): value for length, value in stored[name].items()}
+        for name in ("drafting", "catching_up", "checking")
+    }
+    return Rehearsal(plain=stored["plain"], **parts)

@@ -4,9 +4,9 @@
     python tests/benchmarks/batch_speedup.py --write FILE    everything, for the book: ten minutes
 
 Plain and speculative serving take turns at each batch size, with continuous batching; only rounds
-in which all slots are busy count. Two predictions stand beside each speedup. Both know α from the
-smallest batch. The first has passes timed alone at that batch, the second a roofline calibrated to
-this computer.
+in which all slots are busy count. Three predictions stand beside each speedup. All know α from the
+smallest batch. The first has passes timed alone at that batch, the second a rehearsal, in which
+the models take turns, the third a roofline calibrated to this computer.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from specmini.excerpts import frozen
 from specmini.generate import generate
 from specmini.latency import PassTimes, pass_times
 from specmini.pair import Pair, checkpoint_hashes, load_pair
+from specmini.rehearsal import Rehearsal, rehearse
 from specmini.sampling import Sampling, greedy, plain
 from specmini.tables import Table
 from specmini.threads import single_thread
@@ -175,6 +176,16 @@ def passes_at(batch: int, plan: Plan, pair: Pair) -> tuple[PassTimes, PassTimes]
     )
 
 
+def rehearsal_at(batch: int, plan: Plan, pair: Pair) -> Rehearsal:
+    """Times of rounds without a decision, with softmax and draws for all slots."""
+    rng = np.random.default_rng(SEED)
+    target, draft = (
+        AllSlots(fast_batch(model, batch), rng, plain) for model in (pair.target, pair.draft)
+    )
+    repeats = plan.pass_repeats * max(1, 8 // batch)
+    return rehearse(target, draft, plan.lengths, past=PAST, repeats=repeats, rng=rng, rounds=2)
+
+
 def kernels_at(batch: int, pair: Pair) -> dict[str, object]:
     """What runs the pair at a batch, by tokens a slot."""
     engines = {"target": fast_batch(pair.target, batch), "draft": fast_batch(pair.draft, batch)}
@@ -189,6 +200,7 @@ def rows(results: BatchResults) -> Iterator[dict[str, object]]:
         cell = one.cell
         low, high = cell.interval()
         forecast, roofline = results.forecast(one), results.roofline(one)
+        rehearsed = results.rehearsed(one)
         yield {
             "text": one.kind,
             "T": f"{one.temperature:g}",
@@ -201,6 +213,7 @@ def rows(results: BatchResults) -> Iterator[dict[str, object]]:
             "speedup": cell.speedup,
             "95 %": f"{low:.2f}-{high:.2f}",
             "over forecast": cell.speedup / forecast,
+            "over rehearsal": cell.speedup / rehearsed,
             "over roofline": cell.speedup / roofline,
             "bookkeeping": f"{cell.bookkeeping:.1%}",
             "repetition": cell.repetition,
@@ -215,14 +228,15 @@ def conclusions(results: BatchResults) -> str:
     groups = list(dict.fromkeys((one.kind, one.temperature) for one in results.settings))
     lengths = list(dict.fromkeys(one.cell.draft_length for one in results.settings))
     lines = []
-    errors: dict[str, list[float]] = {"forecast": [], "roofline": []}
-    misses: dict[str, list[int]] = {"forecast": [], "roofline": []}
+    ways = ("forecast", "rehearsed", "roofline")
+    errors: dict[str, list[float]] = {name: [] for name in ways}
+    misses: dict[str, list[int]] = {name: [] for name in ways}
     for kind, temperature in groups:
         for length in lengths:
             curve = results.curve(kind, temperature, length)
             places = [*curve.batches, None]
             found = {name: first_losing(curve.batches, getattr(curve, name))
-                     for name in ("measured", "forecast", "roofline")}  # fmt: skip
+                     for name in ("measured", *ways)}  # fmt: skip
             for name in errors:
                 errors[name] += [
                     abs(predicted / seen - 1)
@@ -283,13 +297,14 @@ def everything(plan: Plan, pair: Pair, head: dict[str, object]) -> BatchResults:
     def say(what: str) -> None:
         print(f"  {time.perf_counter() - begun:5.0f} s  {what}", flush=True)
 
-    kernels, passes, settings = {}, {}, []
+    kernels, passes, rehearsals, settings = {}, {}, {}, []
     static: dict[tuple[int, int], float] = {}
     same = compared = 0
     for batch in plan.batches:
         kernels[batch] = kernels_at(batch, pair)
         passes[batch] = passes_at(batch, plan, pair)
-        say(f"B {batch}: passes alone")
+        rehearsals[batch] = rehearsal_at(batch, plan, pair)
+        say(f"B {batch}: passes alone, and rehearsed")
         for kind, temperature in plan.groups:
             cells, servers = measured(plan, batch, kind, temperature, pair)
             settings += [BatchSetting(batch, kind, temperature, cell) for cell in cells]
@@ -314,6 +329,7 @@ def everything(plan: Plan, pair: Pair, head: dict[str, object]) -> BatchResults:
         about=head | {"kernels": kernels, "greedy_texts_as_alone": [same, compared]},
         settings=tuple(settings),
         passes=passes,
+        rehearsals=rehearsals,
         calibration=fitted,
         configs={name: model.config for name, model in models.items()},
         static=static,
