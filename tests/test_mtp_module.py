@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812, the name everyone knows
 
 from specmini.drafters.early_exit import early_exit
 from specmini.gpt import GPT, Config
