@@ -10,11 +10,11 @@ import numpy as np
 from specmini.batch.draws import draw_each
 from specmini.batch.model import BatchModel
 from specmini.checks import choice
-from specmini.drafters import AcceptanceRule
+from specmini.drafters import AcceptanceRule, Drafter
 from specmini.sampling import Sampling
-from specmini.verify import Draft, Verdict
+from specmini.verify import Draft, Verdict, empty_draft
 
-__all__ = ["BatchDrafter", "BatchModelDrafter"]
+__all__ = ["BatchDrafter", "BatchModelDrafter", "SideBySideDrafter"]
 
 
 class BatchDrafter(Protocol):
@@ -135,3 +135,40 @@ class BatchModelDrafter:
                 # the draft's last token was never fed back
                 kept = length + min(verdict.n_accepted, drafted - 1)
                 self.model.truncate(slot, kept)
+
+
+class SideBySideDrafter:
+    """A ``BatchDrafter`` out of drafters for one sequence, which run one after the other.
+
+    It saves nothing, and batches any drafter that does not look into the target.
+
+    Args:
+        drafters: one a slot.
+    """
+
+    def __init__(self, drafters: Sequence[Drafter]) -> None:
+        self._drafters = tuple(drafters)
+        self._asked: set[int] = set()
+
+    def admit(self, slots: Sequence[int], prompts: Sequence[Sequence[int]]) -> None:
+        """A drafter sees by itself that it is shown another text."""
+
+    def propose(
+        self,
+        slots: Sequence[int],
+        texts: Sequence[Sequence[int]],
+        draft_lengths: Sequence[int],
+        rngs: Sequence[np.random.Generator],
+    ) -> list[Draft]:
+        """Guess at most so many tokens for each."""
+        self._asked = {slot for slot, wanted in zip(slots, draft_lengths, strict=True) if wanted}
+        return [
+            self._drafters[slot].propose(text, wanted, rng) if wanted else empty_draft
+            for slot, text, wanted, rng in zip(slots, texts, draft_lengths, rngs, strict=True)
+        ]
+
+    def observe(self, slots: Sequence[int], verdicts: Sequence[Verdict]) -> None:
+        """Tell each drafter that was asked what became of its proposal."""
+        for slot, verdict in zip(slots, verdicts, strict=True):
+            if slot in self._asked:
+                self._drafters[slot].observe(verdict)

@@ -13,7 +13,7 @@ __all__ = ["measured_by_batch"]
 
 
 def measured_by_batch(curves: Mapping[int, Curve]) -> ThemedFigure:
-    """Speedup against the batch, a color for each draft length: marks measured, lines foretold.
+    """Speedup against the batch, a color for each draft length: marks measured, lines from a rehearsal.
 
     Args:
         curves: 1 to 4, by K.
@@ -26,13 +26,13 @@ def measured_by_batch(curves: Mapping[int, Curve]) -> ThemedFigure:
     with canvas(_claim(curves), height=330) as (figure, [axes]):
         axes.axhline(1, color=COLOR["ink"], linewidth=0.8)
         for (length, curve), (role, style, marker) in zip(curves.items(), looks, strict=True):
-            axes.plot(curve.batches, curve.forecast, style, color=COLOR[role])
+            axes.plot(curve.batches, curve.rehearsed, style, color=COLOR[role])
             axes.plot(curve.batches, curve.measured, marker, color=COLOR[role], markersize=6,
                       label=f"K = {length}")  # fmt: skip
             listed = ", ".join(
                 f"{batch}: {seen:.2f}, {told:.2f}"
                 for batch, seen, told in zip(
-                    curve.batches, curve.measured, curve.forecast, strict=True
+                    curve.batches, curve.measured, curve.rehearsed, strict=True
                 )
             )
             said.append(f"K = {length}: {listed}")
@@ -42,11 +42,11 @@ def measured_by_batch(curves: Mapping[int, Curve]) -> ThemedFigure:
         axes.set_ylim(0, None)
         axes.set_xlabel("batch (sequences)")
         axes.set_ylabel("speedup over plain decoding (×)")
-        axes.legend(fontsize=10, title="measured; line: foretold", title_fontsize=10)
+        axes.legend(fontsize=10, title="measured; line: rehearsed", title_fontsize=10)
     return ThemedFigure(
         "measured-by-batch",
         _claim(curves),
-        f"Speedup against the batch; measured, then foretold. {'; '.join(said)}.",
+        f"Speedup against the batch; measured, then forecast from a rehearsal. {'; '.join(said)}.",
         figure,
     )
 
