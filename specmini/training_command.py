@@ -12,6 +12,7 @@
     python -m specmini.training mtp RUN --data DATA --teacher target.safetensors
     python -m specmini.training export RUN target.safetensors --storage int8 --data DATA
     python -m specmini.training card target.safetensors target.md --data DATA
+    python -m specmini.training card HEAD HEAD.md --data DATA --target target.safetensors
     python -m specmini.training accept target.safetensors draft.safetensors --data DATA
     python -m specmini.training imitate target.safetensors MORE --data DATA --count 2000
 
@@ -41,7 +42,7 @@ from specmini.feature_head import FeatureHead, FeatureHeadConfig
 from specmini.gpt import GPT, Config
 from specmini.lessons import Objective, Student
 from specmini.medusa_heads import MedusaConfig, MedusaHeads
-from specmini.model_card import model_card
+from specmini.model_card import head_card, model_card
 from specmini.mtp_module import MtpModule
 from specmini.overlap import overlap
 from specmini.sampling import plain
@@ -131,6 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     card.set_defaults(run=_card)
     card.add_argument("model", type=Path)
     card.add_argument("card", type=Path, help="the Markdown file to write")
+    card.add_argument("--target", type=Path, help="of a head, which is judged on it")
     card.add_argument("--history", help="how it was trained, where its record does not say")
     accept = commands.add_parser("accept", parents=[common], help="measure a pair's acceptance")
     accept.set_defaults(run=_accept)
@@ -268,8 +270,13 @@ def _export(given: argparse.Namespace) -> None:
 def _card(given: argparse.Namespace) -> None:
     """Write the card of a stored model."""
     data = streams.prepare(given.data)
-    model, record = checkpoints.load_model(given.model)
-    card = model_card(given.model.name, model, record, data, given.seed, given.history)
+    if given.target is None:
+        model, record = checkpoints.load_model(given.model)
+        card = model_card(given.model.name, model, record, data, given.seed, given.history)
+    else:
+        head, record = checkpoints.load_head(given.model)
+        target, _ = checkpoints.load_model(given.target)
+        card = head_card(given.model.name, head, record, target, data)
     given.card.write_text(card, encoding="utf-8")
     print(card)
 
