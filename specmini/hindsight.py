@@ -163,7 +163,7 @@ def play(
             counts += (kept + 1, 1, len(draft) > 0, len(draft), kept)
             cost += costs.of_round(len(draft))
             place += kept + 1
-    return Play(*counts.tolist(), cost)
+    return _summed(counts, cost)
 
 
 def best_in_hindsight(luck: Luck, draft_length: int, costs: Costs) -> Play:
@@ -200,7 +200,13 @@ def best_in_hindsight(luck: Luck, draft_length: int, costs: Costs) -> Play:
             counts += (drafted + 1, 1, drafted > 0, drafted, drafted)
             place += drafted + 1
         cost += float(left[0])
-    return Play(*counts.tolist(), cost)
+    return _summed(counts, cost)
+
+
+def _summed(counts: NDArray[np.int64], cost: float) -> Play:
+    """(5,) counts in the order of ``Play``'s attributes, and the cost."""
+    tokens, rounds, speculative_rounds, drafted, accepted = counts.tolist()
+    return Play(tokens, rounds, speculative_rounds, drafted, accepted, cost)
 
 
 def _runs(luck: Luck) -> NDArray[np.int64]:
