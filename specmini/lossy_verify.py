@@ -104,6 +104,8 @@ class LossyRule:
 def lossy_lenience(lenience: float) -> LossyRule:
     """Accept with min(1, p / (l q)): Leviathan et al. 2023, appendix A.5.
 
+    The paper changes the comparison only, so a rejected token is replaced as in the exact rule.
+
     Args:
         lenience: l in (0, 1]; 1 is exact, and no token comes with more than p / l.
 
@@ -144,6 +146,9 @@ def lossy_typical(epsilon: float = 0.09, delta: float = 0.3) -> LossyRule:
 
 def lossy_relaxed(top: int, delta: float) -> LossyRule:
     """Accept the target's top N as far as they are within δ of the likeliest (TensorRT-LLM).
+
+    δ is a difference of probabilities, as in that engine's ``mtp.py``, which takes a softmax and
+    calls it log-probabilities.
 
     Source: https://nvidia.github.io/TensorRT-LLM/blogs/tech_blog/
     blog2_DeepSeek_R1_MTP_Implementation_and_Optimization.html, "Relaxed Acceptance".

@@ -1,4 +1,4 @@
-"""The command line of ``specmini.training``: the one place of the lab that prints.
+"""The command line of ``specmini.training``; with its reports, all of the lab that prints.
 
 ::
 
@@ -12,6 +12,7 @@
     python -m specmini.training mtp RUN --data DATA --teacher target.safetensors
     python -m specmini.training export RUN target.safetensors --storage int8 --data DATA
     python -m specmini.training card target.safetensors target.md --data DATA
+    python -m specmini.training card HEAD HEAD.md --data DATA --target target.safetensors
     python -m specmini.training accept target.safetensors draft.safetensors --data DATA
     python -m specmini.training imitate target.safetensors MORE --data DATA --count 2000
 
@@ -21,7 +22,6 @@ It makes itself as nice as it can. Interrupt it at will: it saves, and the same 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import math
 import os
 import shutil
@@ -35,16 +35,12 @@ from typing import get_args
 
 import torch
 
-from specmini import checkpoints, streams, training
-from specmini.evaluation import bits_per_byte, continuations
+from specmini import checkpoints, streams, training, training_reports
 from specmini.feature_head import FeatureHead, FeatureHeadConfig
 from specmini.gpt import GPT, Config
 from specmini.lessons import Objective, Student
 from specmini.medusa_heads import MedusaConfig, MedusaHeads
-from specmini.model_card import model_card
 from specmini.mtp_module import MtpModule
-from specmini.overlap import overlap
-from specmini.sampling import plain
 
 __all__ = ["main"]
 
@@ -123,21 +119,22 @@ def _parser() -> argparse.ArgumentParser:
             help="go on with another one than before",
         )
     export = commands.add_parser("export", parents=[common], help="store a run's model")
-    export.set_defaults(run=_export)
+    export.set_defaults(run=training_reports.export)
     export.add_argument("folder", type=Path)
     export.add_argument("model", type=Path)
     export.add_argument("--storage", choices=("float32", "float16", "int8"), default="int8")
     card = commands.add_parser("card", parents=[common], help="judge a model, and let it write")
-    card.set_defaults(run=_card)
+    card.set_defaults(run=training_reports.card)
     card.add_argument("model", type=Path)
     card.add_argument("card", type=Path, help="the Markdown file to write")
+    card.add_argument("--target", type=Path, help="of a head, which is judged on it")
     card.add_argument("--history", help="how it was trained, where its record does not say")
     accept = commands.add_parser("accept", parents=[common], help="measure a pair's acceptance")
-    accept.set_defaults(run=_accept)
+    accept.set_defaults(run=training_reports.accept)
     accept.add_argument("target", type=Path)
     accept.add_argument("draft", type=Path)
     imitate = commands.add_parser("imitate", parents=[common], help="let a model write streams")
-    imitate.set_defaults(run=_imitate)
+    imitate.set_defaults(run=training_reports.imitate)
     imitate.add_argument("model", type=Path)
     imitate.add_argument("folder", type=Path)
     imitate.add_argument("--count", type=int, default=2000, help="continuations of each kind")
@@ -252,67 +249,6 @@ def _progress_line(
         f"[{bar}] step {line.step}, {line.tokens / 1e6:.2f}M tokens, loss {line.loss:.3f}"
         f"{judged} | {rate:.0f} tokens/s, {remaining}"
     )
-
-
-def _export(given: argparse.Namespace) -> None:
-    """Store the model; measured is what is loaded back, on all held-out text."""
-    data = streams.prepare(given.data)
-    run = training.resume(given.folder, data)
-    checkpoints.save_model(given.model, run.model, run.record(), given.storage)
-    size = given.model.stat().st_size / 1e6
-    print(f"{given.model}: {size:.2f} MB, {run.tokens / 1e6:.2f}M tokens seen")
-    if isinstance(run.model, GPT):
-        _judge(checkpoints.load_model(given.model)[0], data)
-
-
-def _card(given: argparse.Namespace) -> None:
-    """Write the card of a stored model."""
-    data = streams.prepare(given.data)
-    model, record = checkpoints.load_model(given.model)
-    card = model_card(given.model.name, model, record, data, given.seed, given.history)
-    given.card.write_text(card, encoding="utf-8")
-    print(card)
-
-
-def _accept(given: argparse.Namespace) -> None:
-    """Print the acceptance rate of a pair on held-out text."""
-    data = streams.prepare(given.data)
-    target, draft = (checkpoints.load_model(path)[0] for path in (given.target, given.draft))
-    length = min(target.config.context, draft.config.context)
-    for kind, stream in (("prose", data.prose_held_out), ("code", data.code_held_out)):
-        windows = streams.even_windows(stream, length, 64)
-        alpha = overlap(target, draft, windows, [plain])[0].rates["textbook"]
-        print(f"held-out {kind}: acceptance rate {alpha:.3f}")
-
-
-def _imitate(given: argparse.Namespace) -> None:
-    """Write streams in which a model continues the training text, to distil a draft on."""
-    data = streams.prepare(given.data)
-    model, _ = checkpoints.load_model(given.model)
-    generator = torch.Generator().manual_seed(given.seed)
-    length, prompt = model.config.context, 32
-
-    def written(stream: streams.Stream) -> streams.Stream:
-        prompts = torch.split(streams.even_windows(stream, prompt, given.count), 64)  # (64, 32)
-        rows = [continuations(model, some, length - prompt, generator) for some in prompts]
-        return torch.cat(rows).flatten().numpy().astype("int16")
-
-    prose, code = written(data.prose), written(data.code)
-    imitated = replace(
-        data,
-        corpus=f"continuations by {given.model.name} of {data.corpus}",
-        corpus_sha256=hashlib.sha256(prose.tobytes() + code.tobytes()).hexdigest(),
-        prose=prose,
-        code=code,
-    )
-    streams.store(given.folder, imitated)
-    print(f"{given.folder}: {2 * given.count} continuations of {length} tokens")
-
-
-def _judge(model: GPT, data: streams.Streams) -> None:
-    for kind, stream in (("prose", data.prose_held_out), ("code", data.code_held_out)):
-        windows = streams.even_windows(stream, model.config.context)
-        print(f"held-out {kind}: {bits_per_byte(model, windows, data.tokenizer):.4f} bits per byte")
 
 
 if __name__ == "__main__":

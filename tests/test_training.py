@@ -498,6 +498,11 @@ def test_heads_are_trained_stored_and_loaded(tmp_path, library, config, capsys, 
         head, record = checkpoints.load_head(stored)
         assert (record["step"], record["settings"]["passes"]) == (4, 2)
         assert record["kind"] == type(head).__name__
+        written = ["card", str(stored), str(tmp_path / "card.md"), "--data", str(folder)]
+        training_command.main([*written, "--target", str(tmp_path / "target.safetensors")])
+        card = (tmp_path / "card.md").read_text(encoding="utf-8")
+        assert "| held-out text | K = 1 | K = 2 |" in card
+        assert "distilled from target.safetensors" in card
         with pytest.raises(ValueError, match=rf"holds {record['kind']}, no language model"):
             checkpoints.load_model(stored)
     with pytest.raises(ValueError, match="holds a language model, no head"):
