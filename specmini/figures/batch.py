@@ -13,7 +13,7 @@ __all__ = ["measured_by_batch"]
 
 
 def measured_by_batch(curves: Mapping[int, Curve]) -> ThemedFigure:
-    """Speedup against the batch, a color for each draft length: marks measured, lines from a rehearsal.
+    """Speedup against the batch, a color for each draft length: marks measured, lines rehearsed.
 
     Args:
         curves: 1 to 4, by K.
