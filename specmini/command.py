@@ -1,6 +1,7 @@
 """The command line; ``python -m specmini`` is the same as ``specmini``.
 
-Exit codes: 0 for an answer, 2 for input that cannot be used, with one line that says why.
+Exit codes: 0 for an answer, 1 for an audit that found a difference, 2 for input that cannot be
+used, with one line that says why.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from specmini.commands import advise, metrics
+from specmini.commands import advise, audit, metrics
 
 __all__ = ["main"]
 
@@ -35,14 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(text, flush=True)
     except BrokenPipeError:  # the reader, such as head, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+    return int(given.code)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="specmini", description="When does speculative decoding win?"
     )
+    parser.set_defaults(code=0)
     commands = parser.add_subparsers(dest="command", required=True)
-    for command in (advise, metrics):
+    for command in (advise, metrics, audit):
         command.add(commands)
     return parser
