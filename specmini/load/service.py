@@ -80,6 +80,11 @@ class Service:
         """Sequences in a round, on average over time."""
         return float(self.rounds.batch @ self.rounds.seconds / self.rounds.seconds.sum())
 
+    @property
+    def mean_draft_length(self) -> float:
+        """K of a round, on average over time."""
+        return float(self.rounds.draft_length @ self.rounds.seconds / self.rounds.seconds.sum())
+
     def quantile(self, times: FloatArray, share: float, warmup: float = 0.1) -> float:
         """A quantile over requests, without the first, which found an empty server.
 
