@@ -22,7 +22,8 @@ Paper wing, in reading order (NumPy alone)::
     record       public reports as data; terms are fitted to them, record_check has the errors
     advisor      a verdict on a configuration, an interval, and the reasons
     metrics      what a server counted; metrics_text reads pages and logs
-    command      all that on the command line
+    load         a server under arriving requests, simulated pass by pass
+    command      all that on the command line, one command a file in commands
 
 Lab wing, from text to speedup. What runs, or measures, a trained model needs torch; the engine
 itself, which is sampling to generate, does not::
@@ -37,6 +38,7 @@ itself, which is sampling to generate, does not::
     table_model  a model that is a table, for proofs; cached_model says what any model must do
     generate     plain and speculative decoding in one loop, with a record of every round
     generate_tree  the same with trees; tree_model says what a model must do to see one
+    audit        a rule tried on all that can happen; lossless compares what engines write
     pair         the trained target and draft; torch_model, numpy_model and fast_model run them
     measure      where the wings meet: measured speedup beside predicted
     batch        many sequences at once: ragged acceptance, continuous batching

@@ -7,6 +7,9 @@ midpoints of n equal cells. If every threshold that the rule compares with is a 
 average over the grid is the exact distribution of its output. The thresholds are p/q and running
 sums of p and of the scaled residual; that the tables themselves are multiples of 1/n is not enough.
 The rule itself runs as it is, whatever is inside it.
+
+The command ``specmini audit`` is about whole engines, which can only be sampled: that is
+``specmini.lossless``.
 """
 
 from __future__ import annotations
