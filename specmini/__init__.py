@@ -22,7 +22,7 @@ Paper wing, in reading order (NumPy alone)::
     record       public reports as data; terms are fitted to them, record_check has the errors
     advisor      a verdict on a configuration, an interval, and the reasons
     metrics      what a server counted; metrics_text reads pages and logs
-    command      all that on the command line
+    command      all that on the command line, one command a file in commands
 
 Lab wing, from text to speedup. What runs, or measures, a trained model needs torch; the engine
 itself, which is sampling to generate, does not::

@@ -1,0 +1,80 @@
+"""The options that say what runs, shared by the commands that give advice."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TypeAlias
+
+from specmini import catalog
+from specmini.configuration import Configuration, PlainTime
+from specmini.configured import configure
+
+__all__ = ["Commands", "configured", "options"]
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def options() -> argparse.ArgumentParser:
+    """A parser of these options, to be the parent of a command's."""
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--json", action="store_true", help="print JSON")
+    shared.add_argument("--figure", metavar="FILE", help="draw the speedup against K to an SVG")
+    setting = shared.add_argument_group("what runs")
+    machines = ", ".join(catalog.machines())
+    setting.add_argument("--machine", default="", help=f"words, or one of {machines}")
+    setting.add_argument("--engine", default="", help="such as vLLM or llama.cpp")
+    setting.add_argument("--weights", default="", help="such as bf16, FP8, Q4_K_M")
+    setting.add_argument("--draft-weights", default="", help="those of the target if not given")
+    setting.add_argument("--concurrency", type=int, help="requests in flight (1)")
+    setting.add_argument("--context", type=int, help="positions of a request in the cache (512)")
+    setting.add_argument("--memory", type=float, metavar="GB", help="of one device")
+    setting.add_argument("--devices", type=int, help="that share every matrix")
+    setting.add_argument("--cost-ratio", type=float, metavar="C", help="measured draft step / step")
+    setting.add_argument("--prompt-share", type=float, default=0.0, metavar="S",
+                         help="prompt tokens for each output token (0)")  # fmt: skip
+    setting.add_argument("--plain", action="append", default=[], metavar="N:MS[:RUNNING]",
+                         help="ms a token without speculation at N requests; repeat")  # fmt: skip
+    return shared
+
+
+def configured(
+    given: argparse.Namespace, length: str, acceptance: str, meaning: str
+) -> Configuration:
+    """The configuration of the options and of what a command knows besides."""
+    found = configure(
+        given.target,
+        given.drafter,
+        machine=given.machine,
+        engine=given.engine,
+        weights=given.weights,
+        draft_weights=given.draft_weights,
+        draft_length=length,
+        concurrency=given.concurrency,
+        context=given.context,
+        acceptance=acceptance,
+        acceptance_is=meaning,
+    )
+    machine = found.machine
+    if given.memory is not None:
+        machine = replace(machine, memory=1e9 * given.memory)
+    return replace(
+        found,
+        machine=machine,
+        devices=found.devices if given.devices is None else given.devices,
+        cost_ratio=given.cost_ratio,
+        prompt_share=given.prompt_share,
+        plain_times=tuple(sorted(map(_plain_time, given.plain), key=lambda one: one.concurrency)),
+    )
+
+
+def _plain_time(text: str) -> PlainTime:
+    parts = text.split(":")
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (2, 3) or numbers[0] != int(numbers[0]):
+        raise ValueError(f"--plain must be N:MS or N:MS:RUNNING, such as 8:34.6, got {text!r}")
+    running = numbers[2] if len(numbers) == 3 else None
+    return PlainTime(int(numbers[0]), numbers[1] / 1000, running)
