@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from specmini import tokenizer as tokenizers
+from specmini.command import main
 from specmini.excerpts import frozen
 from specmini.gpt import GPT, Config, from_hugging_face
 from specmini.hugging_face.folder import write_model, write_pair
@@ -107,3 +108,38 @@ def test_their_auto_tokenizer_gives_our_ids(pair, folders):
     for text in texts():
         assert theirs.encode(text) == pair.tokenizer.encode(text), text
     assert theirs.eos_token_id == pair.tokenizer.end_of_text
+
+
+@pytest.fixture(scope="module")
+def their_draft(folders):
+    pytest.importorskip("transformers")
+    from specmini.hugging_face.model import load_model
+
+    return load_model(folders[1])
+
+
+def test_their_model_behind_our_interface(pair, their_draft):
+    ours, tokens = pair.draft_model(), list(range(40))
+    assert (their_draft.vocabulary, their_draft.context) == (1024, 256)
+    their_draft.truncate(0)
+    for model in (ours, their_draft):
+        model.forward(tokens)
+        model.truncate(25)
+        model.truncate(25)
+    np.testing.assert_allclose(their_draft.forward([7, 8, 9]), ours.forward([7, 8, 9]), atol=1e-3)
+    assert their_draft.length == 28
+    with pytest.raises(ValueError, match=r"length must be in \[0, 28\], got 29"):
+        their_draft.truncate(29)
+    with pytest.raises(ValueError, match="tokens must"):
+        their_draft.forward([1024])
+
+
+def test_a_folder_is_measured_as_our_checkpoint_is(folders, capsys):
+    pytest.importorskip("transformers")
+    words = ("measure", "--count", "2", "--new-tokens", "24", "--draft-length", "2", "--json")
+    answers = []
+    for chosen in ((), ("--target", folders[0], "--draft", folders[1])):
+        assert main([*map(str, (*words, *chosen))]) == 0
+        answers.append(json.loads(capsys.readouterr().out)["lengths"][0])
+    for count in ("acceptance_rate", "tokens_per_round"):
+        assert answers[0][count] == answers[1][count]

@@ -89,7 +89,7 @@ def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def _characters() -> list[str]:
-    """A printable character for each byte, that of Latin-1 where it is one (Radford et al. 2019)."""
+    """A printable character for each byte, Latin-1 where it is one (Radford et al. 2019)."""
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = (chr(0x100 + place) for place in range(256))
     return [chr(byte) if byte in printable else next(others) for byte in range(256)]
