@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from specmini.commands import advise, measure, metrics
+from specmini.commands import advise, export, measure, metrics
 
 __all__ = ["main"]
 
@@ -43,6 +43,6 @@ def _parser() -> argparse.ArgumentParser:
         prog="specmini", description="When does speculative decoding win?"
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    for command in (advise, measure, metrics):
+    for command in (advise, measure, metrics, export):
         command.add(commands)
     return parser

@@ -16,8 +16,18 @@ from typing import Any
 
 from specmini.metrics import DraftCounts
 from specmini.speedup_interval import Timed, pooled_speedup, speedup_interval
+from specmini.tables import Table
 
-__all__ = ["EngineRun", "EngineRuns", "load", "measured_engines", "store"]
+__all__ = [
+    "EngineRun",
+    "EngineRuns",
+    "clock_table",
+    "count_table",
+    "load",
+    "measured_engines",
+    "named",
+    "store",
+]
 
 PLAIN = "plain"
 
@@ -110,6 +120,68 @@ class EngineRuns:
             engine=run.engine, decoding=PLAIN, kind=run.kind, temperature=run.temperature
         )
         return plain.timed
+
+
+def named(run: EngineRun) -> str:
+    """A run's engine in words, with its rule and whether it is mended."""
+    words = [run.engine, *(["mended"] if run.mended else [])]
+    return " ".join(words) + (f", {run.rule}" if run.rule else "")
+
+
+def count_table(runs: Sequence[EngineRun], caption: str = "") -> Table:
+    """What engines counted, a row a run that drafted.
+
+    ``survived`` is unconditional, as vLLM counts: rounds that accepted at least 1, 2, ..., K
+    drafts. ``alpha`` is conditional: accepted over offered, given those before.
+
+    Args:
+        runs: those without counts are left out.
+        caption: the sentence above the table.
+    """
+    counted = [(run, run.counts) for run in runs if run.counts is not None]
+    return Table(
+        {
+            "engine": [named(run) for run, _ in counted],
+            "decoding": [run.decoding for run, _ in counted],
+            "text": [run.kind for run, _ in counted],
+            "rounds": [round(counts.rounds) for _, counts in counted],
+            "survived": [
+                " ".join(f"{n:.0f}" for n in counts.by_position or ()) for _, counts in counted
+            ],
+            "α by position": [
+                " ".join(f"{rate:.2f}" for rate in counts.rates_by_position)
+                for _, counts in counted
+            ],
+            "E": [counts.tokens_per_round for _, counts in counted],
+        },
+        digits=2,
+        caption=caption,
+    )
+
+
+def clock_table(measured: EngineRuns, caption: str = "") -> Table:
+    """What the clocks said, a row a timed run; speedups are over the same engine's plain decoding.
+
+    Args:
+        measured: runs without a clock are left out.
+        caption: the sentence above the table.
+    """
+    timed = [run for run in measured.runs if run.seconds]
+    intervals = [
+        "–" if run.decoding == PLAIN else "{:.2f} to {:.2f}".format(*measured.interval(run))
+        for run in timed
+    ]
+    return Table(
+        {
+            "engine": [run.engine for run in timed],
+            "decoding": [run.decoding for run in timed],
+            "text": [run.kind for run in timed],
+            "tokens/s": [f"{run.tokens_per_second:.0f}" for run in timed],
+            "speedup": [f"{measured.speedup(run):.2f}" for run in timed],
+            "95% interval": intervals,
+        },
+        caption=caption,
+    )
 
 
 def measured_engines() -> EngineRuns:

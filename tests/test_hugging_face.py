@@ -143,3 +143,13 @@ def test_a_folder_is_measured_as_our_checkpoint_is(folders, capsys):
         answers.append(json.loads(capsys.readouterr().out)["lengths"][0])
     for count in ("acceptance_rate", "tokens_per_round"):
         assert answers[0][count] == answers[1][count]
+
+
+def test_the_command_writes_both_folders(capsys, tmp_path):
+    assert main(["export", str(tmp_path / "pair")]) == 0
+    told = capsys.readouterr().out.split()
+    assert told == ["target", str(tmp_path / "pair/target"), "draft", str(tmp_path / "pair/draft")]
+    assert (tmp_path / "pair/draft/config.json").is_file()
+    (tmp_path / "file").write_text("")
+    assert main(["export", str(tmp_path / "file")]) == 2
+    assert "cannot write" in capsys.readouterr().err

@@ -29,13 +29,12 @@ from ways.of_vllm import Served
 from ways.ours import ours
 
 from specmini.drafters import AcceptanceRule, LookupDrafter, ModelDrafter
-from specmini.engine_runs import EngineRun, EngineRuns, load, store
+from specmini.engine_runs import EngineRun, EngineRuns, clock_table, count_table, load, store
 from specmini.hugging_face.folder import write_pair
 from specmini.measure import in_turn
 from specmini.metrics import DraftCounts
 from specmini.pair import Pair, checkpoint_hashes, load_pair
 from specmini.sampling import Sampling
-from specmini.tables import Table
 from specmini.threads import single_thread
 
 LENGTH = 4
@@ -174,29 +173,6 @@ def take_turns(runs: Sequence[Run], prompts: Sequence[Sequence[int]]) -> None:
                 run.way.run(prompt)
 
 
-def table(runs: EngineRuns) -> Table:
-    """What was counted and timed, a row a run."""
-    rows = []
-    for run in runs.runs:
-        counts, timed = run.counts, bool(run.seconds)
-        rows.append(
-            {
-                "engine": run.engine + (" mended" if run.mended else ""),
-                "decoding": run.decoding,
-                "text": run.kind,
-                "T": f"{run.temperature:g}",
-                "rule": run.rule,
-                "rounds": f"{counts.rounds:.0f}" if counts else "",
-                "by position": " ".join(f"{n:.0f}" for n in counts.by_position) if counts else "",
-                "E": f"{counts.tokens_per_round:.2f}" if counts else "",
-                "tokens/s": f"{run.tokens_per_second:.1f}" if timed else "",
-                "speedup": f"{runs.speedup(run):.2f}" if timed else "",
-                "our text": "" if run.same_output is None else f"{run.same_output:.0%}",
-            }
-        )
-    return Table({name: [row[name] for row in rows] for name in rows[0]})
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--prompts", type=int, default=8, help="of each kind")
@@ -222,7 +198,10 @@ def main() -> None:
         "lookup": [SHORTEST, LONGEST],
     }  # fmt: skip
     measured = EngineRuns(head, runs)
-    print(table(measured))
+    for temperature in sorted(temperatures):
+        print(count_table(measured.select(temperature=temperature), f"temperature {temperature:g}"))
+    if 0 in temperatures:
+        print(clock_table(measured, "greedy, timed by turns"))
     if options.write:
         if options.write.exists():
             earlier = load(options.write)
