@@ -4,8 +4,8 @@
     python tests/benchmarks/engines.py [--write FILE]   in that environment
 
 All engines continue the same prompts with the same weights in float32, one request at a time, one
-thread, K = 4. Greedy decoding is timed, by turns; at temperature 1 only counts are kept. There
-vLLM 0.32.0 has a defect on CPUs, so it runs twice: as it is, and with that mended.
+thread, K = 4. Greedy decoding is timed, by turns. At temperature 1 only the draft model's counts
+are kept; there vLLM 0.32.0 has a defect on CPUs, so it runs twice: as it is, and with that mended.
 """
 
 from __future__ import annotations
@@ -146,15 +146,14 @@ def measure(
         for temperature in sorted(temperatures):  # greedy first: a mended engine stays so
             for mended in (False, True)[: 1 if temperature == 0 else 2]:
                 if mended:
-                    for one in served.values():
-                        one.mend()
+                    served["draft model"].mend()
                 for kind in KINDS:
                     runs = list(runs_of_vllm(served, temperature, mended))
                     if not mended:
                         others = runs_of_transformers(models, temperature)
                         runs = [*our_runs(pair, temperature), *others, *runs]
                     if temperature:
-                        runs = [run for run in runs if not run.way.plain]
+                        runs = [run for run in runs if run.way.drafting == "draft model"]
                     take_turns(runs, prompts_of(kind, prompts, pair))
                     for run in runs:
                         yield run.result(kind, temperature, runs[0].way.outputs)
