@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,7 @@ def count_table(runs: Sequence[EngineRun], caption: str = "") -> Table:
     """What engines counted, a row a run that drafted.
 
     ``survived`` is unconditional, as vLLM counts: rounds that accepted at least 1, 2, ..., K
-    drafts. ``alpha`` is conditional: accepted over offered, given those before.
+    drafts. α is conditional, given those before; unknown where none got there.
 
     Args:
         runs: those without counts are left out.
@@ -149,7 +150,7 @@ def count_table(runs: Sequence[EngineRun], caption: str = "") -> Table:
                 " ".join(f"{n:.0f}" for n in counts.by_position or ()) for _, counts in counted
             ],
             "α by position": [
-                " ".join(f"{rate:.2f}" for rate in counts.rates_by_position)
+                " ".join("–" if isnan(rate) else f"{rate:.2f}" for rate in counts.rates_by_position)
                 for _, counts in counted
             ],
             "E": [counts.tokens_per_round for _, counts in counted],

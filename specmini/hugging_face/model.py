@@ -7,6 +7,7 @@ looks slow here; the larger the model, the less that counts.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,9 @@ class HuggingFaceModel:
         self._model = model.eval()
         self._vocabulary, self._context = int(config.vocab_size), int(context)
         self._new_cache: Callable[[], Any] = DynamicCache
+        # the argument was renamed in 2026; both names work for a while
+        names = inspect.signature(model.forward).parameters
+        self._argument = "cache" if "cache" in names else "past_key_values"
         self._cache, self._length = DynamicCache(), 0
 
     @property
@@ -66,7 +70,7 @@ class HuggingFaceModel:
         check_tokens(np.asarray(tokens), self.vocabulary)
         ids = torch.tensor([list(tokens)], device=self._model.device)  # (1, T)
         with torch.inference_mode():
-            logits = self._model(ids, past_key_values=self._cache, use_cache=True).logits
+            logits = self._model(ids, use_cache=True, **{self._argument: self._cache}).logits
         self._length += len(tokens)
         rows: NDArray[Any] = logits[0].float().cpu().numpy()
         return rows  # (T, V)

@@ -101,7 +101,8 @@ def our_runs(pair: Pair, temperature: float) -> Iterator[Run]:
     drafters.append(("n-gram", "greedy draft", partial(LookupDrafter, LONGEST, SHORTEST)))
     for name, rule, drafter in drafters:
         rounds = Rounds()
-        decode = ours(target, drafter, LENGTH, NEW_TOKENS, sampling, rounds)
+        length = LENGTH if drafter else 0
+        decode = ours(target, drafter, length, NEW_TOKENS, sampling, rounds)
         counters = partial(rounds.counters, LENGTH) if drafter else None
         yield Run(Way("specmini", "float32", name, decode), counters, rule)
 
