@@ -64,7 +64,7 @@ def test_tables_leave_out_what_was_not_measured():
 def test_a_defect_is_said_and_a_fading_draft_is_not():
     stopped = replace(SAMPLED, counts=DraftCounts("vLLM", 100, 30, 400, (30, 0, 0, 0)))
     figure = survival_by_position([stopped, SAMPLED])
-    assert figure.claim.startswith("No second draft survives: vLLM, greedy draft.")
+    assert figure.claim.startswith("vLLM, greedy draft: no second draft survives")
     assert "30%, 0%, 0%, 0%" in figure.description
     assert "further than the first" in survival_by_position([SAMPLED]).claim
     with pytest.raises(ValueError, match="one kind of prompts"):

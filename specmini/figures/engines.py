@@ -62,4 +62,4 @@ def _claim(runs: Sequence[EngineRun]) -> str:
     ]
     if not broken:
         return "In every engine drafts survive further than the first position"
-    return f"No second draft survives: {', '.join(broken)}. A poor draft would fade, not stop"
+    return f"{', '.join(broken)}: no second draft survives, where a poor draft would fade"
