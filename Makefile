@@ -2,12 +2,13 @@
 # make lab    the notebooks, live           make help   the rest
 PYTHON ?= python3
 VENV := .venv
+ENGINES := .venv-engines
 # Commands run inside the environment: notebooks then find its kernel and the build its tools.
 IN_VENV := . $(VENV)/bin/activate &&
 SITE := _build/html/index.html
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test lint notebooks lab bench clean other-python
+.PHONY: help setup book test lint notebooks lab bench engines clean other-python
 
 help:
 	@echo "make book       build the site ($(SITE)); sets everything up the first time"
@@ -15,6 +16,7 @@ help:
 	@echo "make lab        open the chapters live in JupyterLab"
 	@echo "make notebooks  run every chapter again and store its outputs"
 	@echo "make bench      time the theory, the widgets and the build"
+	@echo "make engines    run the pair in transformers and vLLM (own environment, 3 GB; Linux)"
 	@echo "make clean      remove the site and the environment"
 
 setup: $(VENV)/ready
@@ -62,5 +64,17 @@ lab: setup
 bench: setup
 	@for script in tests/benchmarks/*.py; do echo "== $$script"; $(IN_VENV) python $$script || exit 1; done
 
+# An environment of its own: these engines pin other versions of what the book uses.
+$(ENGINES)/ready: requirements-engines.txt
+	@test -x $(ENGINES)/bin/python || $(PYTHON) -m venv $(ENGINES)
+	@cmp -s requirements-engines.txt $(ENGINES)/installed || { \
+	  echo "== Installing the engines (some minutes the first time)"; \
+	  $(ENGINES)/bin/python -m pip install --disable-pip-version-check --progress-bar off --no-deps -r requirements-engines.txt && \
+	  cp requirements-engines.txt $(ENGINES)/installed; }
+	@touch $@
+
+engines: $(ENGINES)/ready
+	@PYTHONPATH=. $(ENGINES)/bin/python tests/benchmarks/engines.py $(if $(WRITE),--write $(WRITE))
+
 clean:
-	rm -rf _build $(VENV)
+	rm -rf _build $(VENV) $(ENGINES)

@@ -40,7 +40,8 @@ itself, which is sampling to generate, does not::
     generate_tree  the same with trees; tree_model says what a model must do to see one
     audit        a rule tried on all that can happen; lossless compares what engines write
     pair         the trained target and draft; torch_model, numpy_model and fast_model run them
-    measure      where the wings meet: measured speedup beside predicted
+    measure      where the wings meet: measured speedup beside predicted; trial adds a verdict
+    hugging_face  the pair for other engines, their models for ours; engine_runs has the results
     batch        many sequences at once: ragged acceptance, continuous batching
     calibration  the roofline's constants for the computer at hand
 

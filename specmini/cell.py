@@ -14,7 +14,7 @@ import numpy as np
 from specmini import theory
 from specmini.generate import Generation, Round
 from specmini.repetition import repetition
-from specmini.student import student_t
+from specmini.speedup_interval import pooled_speedup, speedup_interval
 from specmini.tallies import Acceptance, Tally, acceptance, tally, total
 
 __all__ = ["Cell", "Prediction", "Residual", "Runs", "cell", "cell_of_rounds", "pooled"]
@@ -138,7 +138,7 @@ class Cell:
     @property
     def speedup(self) -> float:
         """Time of a plain token over time of a speculative one, all prompts pooled."""
-        return total(self.plain).seconds_per_token / total(self.speculative).seconds_per_token
+        return pooled_speedup(self.plain, self.speculative)
 
     @property
     def predicted(self) -> Prediction:
@@ -166,15 +166,7 @@ class Cell:
         )
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Confidence interval of the speedup, with prompts as the units.
-
-        The speedup is a ratio of sums over prompts. Each prompt moves its logarithm by its share
-        of the seconds less its share of the tokens, on both sides together. These influences
-        give the standard error (the delta method); Student's t allows for few prompts.
-
-        It covers that other prompts of the same kind would give other texts, and the noise of the
-        clock that comes and goes between prompts. It does not cover another machine, another
-        kernel, or a slow drift of this one.
+        """Confidence interval of the speedup, with prompts as the units (``speedup_interval``).
 
         Args:
             level: chance to cover, in (0, 1).
@@ -182,17 +174,7 @@ class Cell:
         Raises:
             ValueError: fewer than two prompts, or a level outside (0, 1).
         """
-        prompts = len(self.plain)
-        if prompts < 2:
-            raise ValueError(f"an interval needs at least 2 prompts, got {prompts}")
-        plain, speculative = (
-            np.array([one.seconds for one in side]) / total(side).seconds
-            - np.array([one.tokens for one in side]) / total(side).tokens
-            for side in (self.plain, self.speculative)
-        )  # each (N,), with sum 0
-        error = np.sqrt(prompts / (prompts - 1) * ((plain - speculative) ** 2).sum())
-        margin = student_t(level, prompts - 1) * float(error)
-        return self.speedup * float(np.exp(-margin)), self.speedup * float(np.exp(margin))
+        return speedup_interval(self.plain, self.speculative, level)
 
     @property
     def _pass_seconds(self) -> float:

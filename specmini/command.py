@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from specmini.commands import advise, audit, metrics
+from specmini.commands import advise, audit, export, measure, metrics
 
 __all__ = ["main"]
 
@@ -45,6 +45,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(code=0)
     commands = parser.add_subparsers(dest="command", required=True)
-    for command in (advise, metrics, audit):
+    for command in (advise, metrics, audit, measure, export):
         command.add(commands)
     return parser

@@ -25,10 +25,11 @@ from specmini.sampling import Sampling
 from specmini.threads import single_thread
 from specmini.verify import Verify, verify
 
-__all__ = ["Comparison", "Write", "compare", "in_turn", "take_turns"]
+__all__ = ["Comparison", "Progress", "Write", "compare", "in_turn", "take_turns"]
 
 Way = TypeVar("Way")
 Write = Callable[[Sequence[int], int, np.random.Generator], Generation]
+Progress = Callable[[int, int], None]  # turns that are done, and of how many
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ def compare(
     rng: np.random.Generator,
     repeats: int = 1,
     verify: Verify = verify,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Time plain and speculative decoding, taking turns prompt by prompt, on one core.
 
@@ -105,6 +107,7 @@ def compare(
         rng: source of randomness; the texts, not the clocks, follow from it.
         repeats: how often to go through the prompts.
         verify: the rule that accepts tokens.
+        progress: told after each prompt, between the clocks.
 
     Raises:
         ValueError: no prompts, no or wrong draft lengths, no repeats; or as ``generate``.
@@ -129,7 +132,9 @@ def compare(
         return write
 
     ways = {length: way(length) for length in (0, *lengths)}
-    runs = take_turns(ways, prompts, new_tokens=new_tokens, rng=rng, repeats=repeats)
+    runs = take_turns(
+        ways, prompts, new_tokens=new_tokens, rng=rng, repeats=repeats, progress=progress
+    )
     return Comparison(plain=runs.pop(0), speculative=runs)
 
 
@@ -140,6 +145,7 @@ def take_turns(
     new_tokens: int,
     rng: np.random.Generator,
     repeats: int = 1,
+    progress: Progress | None = None,
 ) -> dict[int, Runs]:
     """Run any ways of decoding in turns, as ``compare`` does; trees, for example.
 
@@ -153,6 +159,7 @@ def take_turns(
         new_tokens: length of each text.
         rng: source of randomness.
         repeats: how often to go through the prompts.
+        progress: told after each prompt, between the clocks.
 
     Returns:
         By way, generations by prompt and repetition.
@@ -175,4 +182,6 @@ def take_turns(
                 # a short text between, or the drafter remembers the prompt from the way before
                 ways[way](prompts[place][:1], 2, warm_up)
                 texts[way][place].append(ways[way](prompts[place], new_tokens, measured))
+            if progress is not None:
+                progress(turn + 1, repeats * len(prompts))
     return {way: tuple(tuple(prompt) for prompt in texts[way]) for way in ways}

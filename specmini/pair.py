@@ -18,7 +18,7 @@ from specmini.fast_model import fast_model
 from specmini.gpt import GPT
 from specmini.tokenizer import Tokenizer
 
-__all__ = ["Pair", "checkpoint_hashes", "load_pair"]
+__all__ = ["Pair", "checkpoint_hashes", "load_files", "load_pair"]
 
 package = Path(str(resources.files("specmini")))
 
@@ -57,14 +57,26 @@ def load_pair(folder: Path | None = None) -> Pair:
     Raises:
         ValueError: a file is missing or broken, or was trained with another tokenizer.
     """
-    tokenizer = tokenizers.load(package / "data" / "tokenizer.json")
     folder = folder or package / "models"
+    return load_files(folder / "target.safetensors", folder / "draft.safetensors")
+
+
+def load_files(target: Path, draft: Path) -> Pair:
+    """Load a pair from two checkpoint files.
+
+    Args:
+        target: file of the model whose text is wanted.
+        draft: file of the one that guesses.
+
+    Raises:
+        ValueError: as ``load_pair``.
+    """
+    tokenizer = tokenizers.load(package / "data" / "tokenizer.json")
     models: dict[str, GPT] = {}
     records: dict[str, Record] = {}
-    for name in ("target", "draft"):
-        path = folder / f"{name}.safetensors"
+    for name, path in (("target", target), ("draft", draft)):
         if not path.is_file():
-            raise ValueError(f"folder must hold {path.name}, and {folder} does not")
+            raise ValueError(f"folder must hold {path.name}, and {path.parent} does not")
         models[name], records[name] = load_model(path)
         if (found := records[name].get("tokenizer_sha256")) != tokenizer.sha256:
             raise ValueError(

@@ -50,17 +50,22 @@ def project_text():
     }
 
 
-def requirement_lines():
-    return [line for line in read("requirements.txt").splitlines() if line and line[0] != "#"]
+REQUIREMENTS = ("requirements.txt", "requirements-engines.txt")
 
 
-def test_every_requirement_is_pinned_exactly():
-    for line in requirement_lines():
+def requirement_lines(name="requirements.txt"):
+    return [line for line in read(name).splitlines() if line and line[0] != "#"]
+
+
+@pytest.mark.parametrize("name", REQUIREMENTS)
+def test_every_requirement_is_pinned_exactly(name):
+    for line in requirement_lines(name):
         assert re.match(r"^[a-z0-9._-]+==[\w.]+( ; [^#]+)?(\s+#.*)?$", line, re.IGNORECASE), line
 
 
-def test_every_requirement_we_ask_for_says_why():
-    asked = read("requirements.txt").split("# --- Pulled in")[0]
+@pytest.mark.parametrize("name", REQUIREMENTS)
+def test_every_requirement_we_ask_for_says_why(name):
+    asked = read(name).split("# --- Pulled in")[0]
     for line in asked.splitlines():
         if "==" in line:
             assert len(line.partition("#")[2].strip()) > 10, line
