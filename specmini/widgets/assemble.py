@@ -16,7 +16,7 @@ from typing import Any
 from specmini import catalog, palette
 from specmini.pass_parts import ACTIVATION_BYTES
 from specmini.rules import RULES
-from specmini.widgets import passage
+from specmini.widgets import formula_tables, passage
 from specmini.widgets.roof_figure import LEAST, speeds
 from specmini.widgets.settings import BITS, DEVICES, RANGES
 
@@ -40,6 +40,8 @@ SCRIPTS = (
     "distributions",
     "overlap_parts",
     "overlap",
+    "formula",
+    "grader",
     "host",
 )
 STYLES = ("base", "explorer", "roof", "player", "overlap")
@@ -50,7 +52,7 @@ BYTES_PER_VALUE = 2
 EXPORTS = (
     *("esm", "mountAll", "DATA", "theory", "roofline", "evaluate", "passes", "simulation"),
     *("recording", "tally", "told", "tape", "cut", "pageModel", "refusal", "impossible"),
-    *("compared", "overlapWords", "largest", "recoveredWords"),
+    *("compared", "overlapWords", "largest", "recoveredWords", "formula", "grader"),
 )
 
 
@@ -73,6 +75,7 @@ def data() -> dict[str, Any]:
         "models": _as_table(models),
         "passage": passage.text(),
         "rules": list(RULES),
+        "formula": formula_tables.tables(),
     }
 
 
