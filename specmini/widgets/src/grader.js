@@ -153,17 +153,19 @@ const grader = (function () {
     return Number(grade(given, step, points).kind === "right");
   }
 
-  /* The places of the steps of a mock interview, in the order of the interview. */
-  function picked(seed, count, steps) {
-    const places = Array.from({ length: steps }, (_, place) => place);
+  /* The whole numbers below `length`, in an order that the seed decides. */
+  function shuffled(seed, length) {
+    const places = Array.from({ length }, (_, place) => place);
     let state = seed >>> 0;
-    for (let last = steps - 1; last > 0; last -= 1) {
+    for (let last = length - 1; last > 0; last -= 1) {
       state = (Math.imul(1664525, state) + 1013904223) >>> 0;
       const other = Math.floor((state * (last + 1)) / 4294967296);
       [places[last], places[other]] = [places[other], places[last]];
     }
-    return places.slice(0, count).sort((a, b) => a - b);
+    return places;
   }
+  /* The places of the steps of a mock interview, in the order of the interview. */
+  const picked = (seed, count, steps) => shuffled(seed, steps).slice(0, count).sort((a, b) => a - b);
 
-  return { grade, reading, score, standing, picked, evaluate };
+  return { grade, reading, score, standing, shuffled, picked, evaluate };
 })();
