@@ -4,12 +4,14 @@ const MINUTES_A_STEP = 1.25;
 
 /* Questions first, then all answers: what a printer gets. */
 function interviewOnPaper({ steps }) {
-  const right = (step) => (typeof step.right === "string" ? [h("code", {}, formula.write(formula.parse(step.right))), ". "] : []);
-  const options = ({ options: listed = [] }) => (listed.length ? h("ul", {}, listed.map(({ text }) => h("li", {}, text))) : null);
+  const list = (texts) => (texts.length ? h("ul", {}, texts.map((text) => h("li", {}, text))) : null);
+  // In another order than the right one, which is the answer.
+  const asked = ({ options = [], lines = [] }) => list([...options.map(({ text }) => text), ...lines.slice().sort()]);
+  const told = ({ options = [], lines = [], rubric = [] }) => list([...options.map(({ right, text, says }) => `${right ? "✓" : "✗"} ${text} ${says}`), ...lines, ...rubric]);
   return h("div", { class: "sm-paper" },
-    h("ol", {}, steps.map((step) => h("li", {}, h("strong", {}, step.title), " ", step.prompt, options(step)))),
+    h("ol", {}, steps.map((step) => h("li", {}, h("strong", {}, step.title), " ", step.prompt, asked(step)))),
     h("p", { class: "sm-label" }, "Answers"),
-    h("ol", {}, steps.map((step) => h("li", {}, ...right(step), step.answer))));
+    h("ol", {}, steps.map((step) => h("li", {}, rightAnswer(step), " ", step.answer, told(step)))));
 }
 
 function interview({ model, el, anchor }) {
@@ -38,7 +40,7 @@ function interview({ model, el, anchor }) {
 
   const id = uid("step"), select = h("select", { id, onchange: () => go(Number(select.value)) });
   const nav = { back: button("Previous", () => go(place - 1)), next: button("Next", () => go(place + 1)) };
-  const top = h("div", { class: "sm-actions sm-top" }, h("span", { class: "sm-choice" }, h("label", { for: id }, "Step"), select), nav.back, nav.next);
+  const top = h("div", { class: "sm-actions sm-steps" }, h("span", { class: "sm-choice" }, h("label", { for: id }, "Step"), select), nav.back, nav.next);
   /* The list of steps, each with a sign once it was answered. */
   function list() {
     const sign = (outcome) => (!outcome || outcome.first === null ? "" : mock ? " •" : outcome.score === 1 ? " ✓" : " ◐");

@@ -30,19 +30,27 @@ function copyOrShow(text, place, say) {
   else show();
 }
 
+/* The formula or number that is right, or null for other steps. */
+function rightAnswer({ right }) {
+  if (right === undefined) return null;
+  return h("p", {}, h("code", {}, typeof right === "string" ? formula.write(formula.parse(right)) : plain(right, 4)));
+}
+
 /* `kept(outcome)` hears of each answer that counts. In a mock interview (`strict`) there are no
  * hints and no answer to look up, and the first answer counts. */
 function interviewStep(step, { number, points, misconceptions, link, seed, strict, say, kept }) {
   const outcome = { id: step.id, tries: 0, hints: 0, shown: false, score: 0, first: null, note: "" };
   const feedback = h("div", { class: "sm-feedback" }), hints = h("ol", { class: "sm-hints" }), copied = h("div");
+  let note = "";
   const told = (id) => {
     const { says, chapter } = misconceptions[id];
-    outcome.note = says;
+    note = says;
     return [says, link(chapter)];
   };
   const said = (met, all) => `${met} of ${all} points ticked.`;
   function keep(score) {
     outcome.score = score;
+    if (outcome.first === null) outcome.note = note;
     if (outcome.first === null || step.kind === "text") outcome.first = score;
     kept(outcome, field.given());
   }
@@ -59,7 +67,7 @@ function interviewStep(step, { number, points, misconceptions, link, seed, stric
     modelAnswer();
   }
   function check() {
-    outcome.note = "";
+    note = "";
     const { read, score, lines, open } = field.judge();
     if (!read) return tell(lines, "unread");
     outcome.tries += 1;
@@ -70,8 +78,7 @@ function interviewStep(step, { number, points, misconceptions, link, seed, stric
   const field = FIELDS_OF[step.kind](step, { points, told, submit: () => check(), seed, say, said, ticked });
 
   function modelAnswer() {
-    const right = typeof step.right === "string" ? h("p", {}, h("code", {}, formula.write(formula.parse(step.right)))) : step.kind === "number" ? h("p", {}, h("code", {}, plain(step.right, 4))) : null;
-    feedback.append(...[right, h("p", {}, step.kind === "text" ? "For comparison: " : null, step.answer, " ", link(step.chapter))].filter(Boolean));
+    feedback.append(...[rightAnswer(step), h("p", {}, step.kind === "text" ? "For comparison: " : null, step.answer, " ", link(step.chapter))].filter(Boolean));
   }
   function hint() {
     if (outcome.hints === step.hints.length) return;
