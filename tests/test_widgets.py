@@ -615,7 +615,8 @@ def test_the_script_is_classic_and_the_module_ends_in_its_export():
     assert assemble.module("player") == script + '\nexport default specmini.esm("player");\n'
     assert SpeedupExplorer._esm == assemble.module("explorer")
     with pytest.raises(
-        ValueError, match="widget must be one of explorer, roof, player, overlap, interview, got 'x'"
+        ValueError,
+        match="widget must be one of explorer, roof, player, overlap, interview, got 'x'",
     ):
         assemble.module("x")
 

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from specmini.practice.symbols import NAMES, FormulaError, Symbol, symbols
+from specmini.practice.symbols import FormulaError, Symbol, symbols
 
 __all__ = ["Node", "names", "parse", "write"]
 
@@ -298,10 +298,3 @@ def write(node: Node) -> str:
 def _inside(node: Node, least: int) -> str:
     text = write(node)
     return f"({text})" if LEVEL.get(node.kind, 9) < least else text
-
-
-def aliases(text: str) -> list[tuple[str, str]]:
-    """Names that were typed in another spelling than the book's: what was typed, what is meant."""
-    named = (symbol for symbol in symbols(text) if symbol.kind == "name")
-    spelled = {(one.typed, one.text): None for one in named if NAMES[one.typed] != one.typed}
-    return list(spelled)

@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any, Final
 
 from specmini.practice.evaluation import evaluate, holds, is_relation
-from specmini.practice.expression import Node, aliases, names, parse, write
-from specmini.practice.symbols import FormulaError
+from specmini.practice.expression import Node, names, parse, write
+from specmini.practice.symbols import FormulaError, symbols
 
 __all__ = ["Verdict", "grade_formula", "grade_number", "points", "same"]
 
@@ -239,8 +239,8 @@ def _difference(
 
 
 def _spelling(text: str) -> str:
-    """A word about names in another spelling than the book's, so that nobody is puzzled."""
-    other = [(typed, meant) for typed, meant in aliases(text) if typed in ("γ", "gamma")]
+    """A word about the other name of K, so that nobody is puzzled."""
+    other = any(one.kind == "name" and one.typed in ("γ", "gamma") for one in symbols(text))
     return "γ is the paper's name for the draft length; I read it as K." if other else ""
 
 

@@ -32,7 +32,7 @@ class Interview(PageWidget):
 
     script_name: ClassVar[str] = "interview"
 
-    chosen = traitlets.List()
+    chosen: Any = traitlets.List()
     content = traitlets.Dict(read_only=True).tag(sync=True, page=True)
     minutes = Choice(MINUTES, 10)
     seed = Number("seed", 1)
