@@ -73,6 +73,20 @@ const functions = {
     return { tokens, times, end, plainEnd, slower, plainly: [0, ...times].map(plainly) };
   },
   refusal: (name, value) => specmini.refusal(DATA.ranges[name], name, value),
+  parsed(text, tight) {
+    try {
+      const node = specmini.formula.parse(text, tight);
+      return [node, specmini.formula.write(node), specmini.formula.free(node).map((name) => name.text)];
+    } catch (error) {
+      if (error.column === undefined) throw error;
+      return [error.message, error.column];
+    }
+  },
+  evaluated: (text, point) => specmini.grader.evaluate(specmini.formula.parse(text), point),
+  graded: specmini.grader.grade,
+  answered: specmini.grader.score,
+  reading: specmini.grader.reading,
+  picked: specmini.grader.picked,
   page_model(steps) {
     const model = specmini.pageModel({ alpha: 0.8, words: ["a"] }), heard = [];
     const react = () => heard.push(model.get("alpha"));

@@ -16,9 +16,9 @@ from typing import Any
 from specmini import catalog, palette
 from specmini.pass_parts import ACTIVATION_BYTES
 from specmini.rules import RULES
-from specmini.widgets import passage
+from specmini.widgets import formula_tables, passage
 from specmini.widgets.roof_figure import LEAST, speeds
-from specmini.widgets.settings import BITS, DEVICES, RANGES
+from specmini.widgets.settings import BITS, DEVICES, MINUTES, RANGES
 
 # theory first: the others use what stands above them, and the host starts everything at the end.
 SCRIPTS = (
@@ -40,17 +40,23 @@ SCRIPTS = (
     "distributions",
     "overlap_parts",
     "overlap",
+    "formula",
+    "grader",
+    "interview_fields",
+    "interview_step",
+    "interview_mock",
+    "interview",
     "host",
 )
-STYLES = ("base", "explorer", "roof", "player", "overlap")
-WIDGETS = ("explorer", "roof", "player", "overlap")
+STYLES = ("base", "explorer", "roof", "player", "overlap", "interview")
+WIDGETS = ("explorer", "roof", "player", "overlap", "interview")
 BYTES_PER_VALUE = 2
 
 # What the page and the notebook start from, and what the tests look into.
 EXPORTS = (
     *("esm", "mountAll", "DATA", "theory", "roofline", "evaluate", "passes", "simulation"),
     *("recording", "tally", "told", "tape", "cut", "pageModel", "refusal", "impossible"),
-    *("compared", "overlapWords", "largest", "recoveredWords"),
+    *("compared", "overlapWords", "largest", "recoveredWords", "formula", "grader"),
 )
 
 
@@ -73,6 +79,8 @@ def data() -> dict[str, Any]:
         "models": _as_table(models),
         "passage": passage.text(),
         "rules": list(RULES),
+        "formula": formula_tables.tables(),
+        "minutes": list(MINUTES),
     }
 
 
@@ -119,7 +127,7 @@ def module(widget: str) -> str:
     """Return the script as the ES module of one anywidget.
 
     Args:
-        widget: ``"explorer"``, ``"roof"``, ``"player"`` or ``"overlap"``.
+        widget: one of ``WIDGETS``.
 
     Raises:
         ValueError: there is no such widget.

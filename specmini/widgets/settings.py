@@ -90,6 +90,7 @@ RANGES: Mapping[str, Range] = {
 }
 BITS = ARITHMETIC_BITS
 DEVICES = (1, 2, 4, 8)
+MINUTES = (5, 10, 20)
 
 
 class Number(traitlets.TraitType[Any, Any]):

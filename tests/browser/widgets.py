@@ -273,7 +273,47 @@ class Overlap(AnyExplorer):
         return [(end - start) / (one - zero) for start, end in drawn["bars"]]
 
 
-WIDGET_CLASSES = {"explorer": Explorer, "roof": Roof, "player": Player, "overlap": Overlap}
+class InterviewBox(Widget):
+    """The interview."""
+
+    def __init__(self, tab: Page, index: int = 0) -> None:
+        super().__init__(tab, "interview", index)
+        self.stage = self.box.locator(".sm-stage")
+
+    def go(self, number: int) -> None:
+        """Choose a step, counted from 0, in the list of steps."""
+        self.box.get_by_label("Step").select_option(str(number))
+
+    def title(self) -> str:
+        return self.stage.locator(".sm-label").first.inner_text()
+
+    def feedback(self) -> str:
+        return self.stage.locator(".sm-feedback").inner_text()
+
+    def write(self, text: str) -> Locator:
+        """Replace what the answer's field holds, from the keyboard."""
+        field = self.stage.get_by_role("textbox").first
+        field.focus()
+        self.tab.keyboard.press("Control+a")
+        self.tab.keyboard.press("Delete")
+        self.tab.keyboard.insert_text(text)
+        return field
+
+    def tick(self, *texts: str) -> None:
+        """Tick exactly these boxes, with the space bar."""
+        for box in self.stage.get_by_role("checkbox").all():
+            wanted = box.evaluate("(node) => node.labels[0].textContent") in texts
+            if box.is_checked() != wanted:
+                box.press("Space")
+
+    def lines(self) -> list[str]:
+        return self.stage.locator(".sm-lines li > span:last-child").all_inner_texts()
+
+
+WIDGET_CLASSES = {
+    **{"explorer": Explorer, "roof": Roof, "player": Player, "overlap": Overlap},
+    "interview": InterviewBox,
+}
 
 
 def with_first_widget_twice(html: str) -> str:

@@ -1,0 +1,1 @@
+"""What a reader practices with: formulas that are read and graded, by mathematics alone."""
