@@ -86,6 +86,31 @@ const functions = {
   },
 };
 
+// What a page finds as localStorage: a store that may refuse everything, or to keep more.
+function storage(how, content) {
+  if (how === "none") return undefined;
+  const kept = new Map(content === null ? [] : [["specmini:progress", content]]);
+  const refuse = () => { throw new Error("refused"); };
+  return {
+    getItem: (key) => (how === "refused" ? refuse() : kept.has(key) ? kept.get(key) : null),
+    setItem: (key, text) => (how === "works" ? kept.set(key, text) : refuse()),
+    removeItem: (key) => kept.delete(key),
+  };
+}
+// Calls of the progress functions on a page of their own, each with what came back or was thrown.
+functions.progress = (how, content, calls) => {
+  Object.defineProperty(globalThis, "localStorage", { value: storage(how, content), configurable: true, writable: true });
+  const fresh = new Function(`${script}\nreturn specmini;`)();
+  return calls.map(([name, ...given]) => {
+    try {
+      const answer = fresh[name](...given);
+      return answer === undefined ? null : answer;
+    } catch (error) {
+      return { error: error.message };
+    }
+  });
+};
+
 const answers = {};
 for (const [name, argumentLists] of Object.entries(JSON.parse(calls))) {
   answers[name] = argumentLists.map((list) => functions[name](...list));

@@ -4,12 +4,16 @@ from specmini.widgets.explorer import SpeedupExplorer
 from specmini.widgets.overlap import OverlapExplorer
 from specmini.widgets.page import PageWidget
 from specmini.widgets.player import RoundPlayer
+from specmini.widgets.progress import ProgressPanel
 from specmini.widgets.roofline_explorer import RooflineExplorer
+from specmini.widgets.spot import SpotTheErrors
 
 __all__ = [
     "OverlapExplorer",
     "PageWidget",
+    "ProgressPanel",
     "RooflineExplorer",
     "RoundPlayer",
     "SpeedupExplorer",
+    "SpotTheErrors",
 ]

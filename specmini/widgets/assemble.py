@@ -25,6 +25,7 @@ SCRIPTS = (
     "theory",
     "roofline",
     "dom",
+    "progress",
     "chart",
     "settings",
     "load",
@@ -40,10 +41,15 @@ SCRIPTS = (
     "distributions",
     "overlap_parts",
     "overlap",
+    "marking",
+    "spot_words",
+    "spot",
+    "progress_panel",
+    "read_mark",
     "host",
 )
-STYLES = ("base", "explorer", "roof", "player", "overlap")
-WIDGETS = ("explorer", "roof", "player", "overlap")
+STYLES = ("base", "explorer", "roof", "player", "overlap", "spot", "progress")
+WIDGETS = ("explorer", "roof", "player", "overlap", "spot", "progress", "read")
 BYTES_PER_VALUE = 2
 
 # What the page and the notebook start from, and what the tests look into.
@@ -51,6 +57,9 @@ EXPORTS = (
     *("esm", "mountAll", "DATA", "theory", "roofline", "evaluate", "passes", "simulation"),
     *("recording", "tally", "told", "tape", "cut", "pageModel", "refusal", "impossible"),
     *("compared", "overlapWords", "largest", "recoveredWords"),
+    *("recordDone", "recordUndone", "progressOf", "progressPages", "progressIsKept"),
+    *("exportProgress", "importProgress", "resetProgress"),
+    *("toggled", "graded", "gradeWords", "hintWords"),
 )
 
 
@@ -119,7 +128,7 @@ def module(widget: str) -> str:
     """Return the script as the ES module of one anywidget.
 
     Args:
-        widget: ``"explorer"``, ``"roof"``, ``"player"`` or ``"overlap"``.
+        widget: one of ``WIDGETS``.
 
     Raises:
         ValueError: there is no such widget.
