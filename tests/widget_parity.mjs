@@ -72,6 +72,14 @@ const functions = {
     const { tokens, times, end, plainEnd, slower, plainly } = specmini.tape(text);
     return { tokens, times, end, plainEnd, slower, plainly: [0, ...times].map(plainly) };
   },
+  marking: (contents, cases) => cases.map(([id, marks]) => {
+    const grade = specmini.graded(contents[id], marks);
+    return { ...grade, words: specmini.gradeWords(grade), hints: [1, 2, 3].map((step) => specmini.hintWords(contents[id], marks, step)) };
+  }),
+  toggling(content, positions) {
+    let marks = [];
+    return positions.map((position) => (marks = specmini.toggled(content, marks, position)));
+  },
   refusal: (name, value) => specmini.refusal(DATA.ranges[name], name, value),
   page_model(steps) {
     const model = specmini.pageModel({ alpha: 0.8, words: ["a"] }), heard = [];

@@ -8,6 +8,7 @@ that are marked, and the score is their harmonic mean: twice the errors found ov
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Final
 from specmini import checks
 from specmini.practice.passages import Passage, bare
 
-__all__ = ["HINTS", "Grade", "completed", "grade", "hint"]
+__all__ = ["HINTS", "Grade", "completed", "grade", "hint", "percent"]
 
 HINTS: Final = 3  # how many errors, in which sentences, and how the next one begins
 
@@ -70,7 +71,7 @@ class Grade:
             f"{found} of {_count(self.errors, 'error')} found with {_count(self.marks, 'mark')}. "
             f"Precision {found}/{self.marks}: the marks that are errors. "
             f"Recall {found}/{self.errors}: the errors that are marked. "
-            f"Score {self.score:.2f}: twice the errors found over marks plus errors."
+            f"Score {percent(self.score)}: twice the errors found over marks plus errors."
         )
 
 
@@ -146,6 +147,11 @@ def hint(passage: Passage, marks: Iterable[int], step: int) -> str:
         listed = "; ".join(f"sentence {place}: {count}" for place, count in sorted(places.items()))
         return f"Errors not yet marked: {listed}."
     return f"The next error begins with “{bare(passage.words[left[0].first])}”."
+
+
+def percent(score: float) -> str:
+    """A score in whole percent, halves rounded up as the page's script does."""
+    return f"{math.floor(100 * score + 0.5)}%"
 
 
 def _count(number: int, noun: str) -> str:

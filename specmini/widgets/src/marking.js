@@ -30,11 +30,13 @@ function graded(content, marks) {
   };
 }
 
+const wholePercent = (score) => `${Math.floor(100 * score + 0.5)}%`;
+
 function gradeWords({ found, marks, errors, score }) {
   if (!marks) return `Nothing is marked yet; ${plural(errors, "error")} to find.`;
   return `${found.length} of ${plural(errors, "error")} found with ${plural(marks, "mark")}. `
     + `Precision ${found.length}/${marks}: the marks that are errors. Recall ${found.length}/${errors}: the errors that are marked. `
-    + `Score ${fixed(score)}: twice the errors found over marks plus errors.`;
+    + `Score ${wholePercent(score)}: twice the errors found over marks plus errors.`;
 }
 
 const HINTS = 3;

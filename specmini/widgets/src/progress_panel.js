@@ -9,7 +9,7 @@ function chaptersHere() {
 /* A row for each page: id, title, whether the site has it, and what was done there, in words. */
 function progressRows(chapters, practice) {
   const known = [...chapters, ...practice].map(({ id }) => id), elsewhere = progressPages().filter((id) => !known.includes(id));
-  const score = ({ done, mean }) => (done ? `, mean score ${fixed(mean)}` : "");
+  const score = ({ done, mean }) => (done ? `, mean score ${wholePercent(mean)}` : "");
   const read = chapters.map(({ id, title }) => ({ id, title, linked: true, words: "read" in progressOf(id).scores ? "✓ read" : "not yet" }));
   const done = practice.map(({ id, title, items }) => {
     const { scores } = progressOf(id), values = items.filter((item) => item in scores).map((item) => scores[item]);

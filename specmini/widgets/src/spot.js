@@ -8,7 +8,7 @@ function spot({ model, el, anchor }) {
   const content = model.get("content"), phrases = new Map(content.spans.map((span) => [span.id, span]));
   const { node: said, say, stop: hush } = announcer(150);
   const keysId = uid("keys");
-  let judged = new Map(), hints = 0, over = false, scored = "";
+  let judged = new Map(), strays = new Set(), hints = 0, over = false, scored = "";
 
   const task = h("p", { class: "sm-task" }, "Mark every phrase that is wrong. Some that sound wrong are right.");
   const keys = h("p", { class: "sm-hidden", id: keysId }, "Left and right move word by word, up and down sentence by sentence, Enter or Space marks.");
@@ -17,13 +17,15 @@ function spot({ model, el, anchor }) {
   const check = button("Check", checkMarks), hint = button("Hint", giveHint), all = button("All reasons", showAll), again = button("Start again", startAgain);
   const told = h("p", { class: "sm-told" }), reasons = h("ol", { class: "sm-reasons" });
 
-  const locked = (position) => {
+  // What a word was judged to be, or nothing yet.
+  const kindOf = (position) => {
     const span = spanAt(content, position);
-    return over || (span && judged.has(span.id));
+    return span ? judged.get(span.id) : strays.has(position) ? "right" : undefined;
   };
   function choose(position) {
     const span = spanAt(content, position), words = span ? phraseOf(content, span) : bare(content.words[position]);
-    if (locked(position)) return say(over ? "All reasons are shown. Start again to mark." : `“${words}” is judged already: ${JUDGED[judged.get(span.id)]}.`);
+    if (kindOf(position)) return say(`“${words}” is judged already: ${JUDGED[kindOf(position)]}.`);
+    if (over) return say("All reasons are shown. Start again to mark.");
     const marks = toggled(content, model.get("marks"), position);
     change(model, { marks });
     say(`${marks.includes(position) ? "Marked" : "Unmarked"}: ${words}. ${plural(graded(content, marks).marks, "mark")}.`);
@@ -33,10 +35,9 @@ function spot({ model, el, anchor }) {
     if (grade.marks) {
       for (const id of grade.found) judged.set(id, "found");
       for (const id of grade.wrongly) judged.set(id, "right");
-      // What is wrongly marked is said and taken back, so that the next try starts from what was found.
-      const kept = marks.filter((position) => judged.get((spanAt(content, position) || {}).id) === "found");
-      change(model, { tries: model.get("tries") + 1 || 1 });
-      change(model, { marks: kept });
+      // What was judged stays marked, so that a later try cannot undo a wrong mark's cost.
+      strays = new Set(marks.filter((position) => !spanAt(content, position)));
+      change(model, { tries: (model.get("tries") || 0) + 1 });
       if (anchor) recordDone(SPOT_PAGE, content.id, grade.score);
       over = grade.missed.length === 0;
     }
@@ -61,6 +62,7 @@ function spot({ model, el, anchor }) {
   }
   function startAgain() {
     judged = new Map();
+    strays = new Set();
     hints = 0;
     over = false;
     scored = "";
@@ -77,8 +79,8 @@ function spot({ model, el, anchor }) {
   function draw() {
     const marks = new Set(model.get("marks"));
     list.draw((position) => {
-      const span = spanAt(content, position), kind = span && judged.get(span.id);
-      return { marked: marks.has(position), kind, name: kind && JUDGED[kind], last: span && position === span.last };
+      const span = spanAt(content, position), kind = kindOf(position);
+      return { marked: marks.has(position), kind, name: kind && JUDGED[kind], last: !span || position === span.last };
     });
     const left = over && [check, hint, all].includes(document.activeElement);
     check.hidden = hint.hidden = all.hidden = over;
