@@ -117,13 +117,13 @@ def as_content(one: Passage) -> dict[str, Any]:
 
 
 def links(span: Span) -> list[list[str]]:
-    """Return where the book shows it: page, label or nothing, and the words of the link."""
+    """Return where the book shows it: page, anchor or nothing, and the words of the link."""
     page, _, label = span.shown.partition("#")
-    found = [[page, label, f"the page “{page}”"]]
-    if span.claim and page != "ledger":
+    # Sphinx gives an equation's label another anchor.
+    anchor = f"equation-{label}" if label.startswith("eq-") else label
+    found = [] if page == "ledger" else [[page, anchor, f"the page “{page}”"]]
+    if span.claim:
         found.append(["ledger", f"claim-{span.claim}", "the claims ledger"])
-    elif span.claim:
-        found = [["ledger", f"claim-{span.claim}", "the claims ledger"]]
     return found
 
 

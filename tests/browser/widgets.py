@@ -1,5 +1,6 @@
 """A widget on an open page, as a reader finds it: its controls, their names, what it shows."""
 
+import json
 import re
 from collections.abc import Iterator
 from urllib.parse import quote, unquote
@@ -273,7 +274,64 @@ class Overlap(AnyExplorer):
         return [(end - start) / (one - zero) for start, end in drawn["bars"]]
 
 
-WIDGET_CLASSES = {"explorer": Explorer, "roof": Roof, "player": Player, "overlap": Overlap}
+class Spot(Widget):
+    """A paragraph to spot errors in."""
+
+    def __init__(self, tab: Page, index: int = 0) -> None:
+        super().__init__(tab, "spot", index)
+
+    def option(self, position: int) -> Locator:
+        return self.box.locator("[role=option]").nth(position)
+
+    def words(self) -> list[str]:
+        return self.box.locator("[role=option]").all_text_contents()
+
+    def position(self) -> int:
+        """The word that has the focus."""
+        return self.box.locator("[role=option]").evaluate_all(
+            "(options) => options.indexOf(document.activeElement)"
+        )
+
+    def at(self, position: int) -> None:
+        """Go to a word from the keyboard."""
+        self.box.locator("[role=option][tabindex='0']").focus()
+        self.tab.keyboard.press("Home")
+        for _ in range(position):
+            self.tab.keyboard.press("ArrowRight")
+
+    def mark(self, position: int) -> None:
+        """Mark or unmark a word from the keyboard."""
+        self.at(position)
+        self.tab.keyboard.press("Enter")
+
+    def marked(self) -> list[int]:
+        return self.box.locator("[role=option]").evaluate_all(
+            "(options) => options.flatMap((option, position) =>"
+            " option.ariaSelected === 'true' ? [position] : [])"
+        )
+
+    def told(self) -> str:
+        return self.box.locator(".sm-told").inner_text()
+
+    def reasons(self) -> list[str]:
+        return self.box.locator(".sm-reasons li").all_inner_texts()
+
+    def focused(self) -> str:
+        return self.tab.evaluate("document.activeElement.textContent")
+
+    def stored(self) -> dict[str, float]:
+        """The scores that the browser keeps of the page's paragraphs."""
+        text = self.tab.evaluate("localStorage.getItem('specmini:progress')")
+        return json.loads(text)["pages"].get("spot", {}) if text else {}
+
+
+WIDGET_CLASSES = {
+    "explorer": Explorer,
+    "roof": Roof,
+    "player": Player,
+    "overlap": Overlap,
+    "spot": Spot,
+}
 
 
 def with_first_widget_twice(html: str) -> str:
