@@ -1,10 +1,16 @@
 """What the widgets' script keeps of a reader's progress: stored, exported, imported, refused."""
 
 import json
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from specmini.practice.passages import passages
+from specmini.widgets import ProgressPanel
+from specmini.widgets.page import MIME
+from specmini.widgets.progress import read_mark
 
 STORED = '{"version":1,"pages":{"spot":{"universal":0.5,"k-times":1},"tokens":{"read":1}}}'
 NOTHING = '{"version":1,"pages":{}}'
@@ -152,3 +158,47 @@ def test_import_is_the_best_of_both_whatever_they_are(progress, mine, theirs):
         items = expected.setdefault(page, {})
         items[item] = max(score, items.get(item, 0))
     assert json.loads(answers[-1])["pages"] == expected
+
+
+# --- the panel and the button ---------------------------------------------------------------------
+
+
+def test_the_panel_knows_the_exercises_of_the_book():
+    [spot] = ProgressPanel().pages
+    assert spot == {
+        "id": "spot",
+        "title": "Spot the errors",
+        "items": [one.id for one in passages()],
+    }
+    assert repr(ProgressPanel()) == "ProgressPanel(pages=['spot'])"
+    html = ProgressPanel().fallback_html()
+    assert f"<th>Spot the errors</th><td>{len(passages())} exercises</td>" in html
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ({}, "pages[0] must be a dict with the keys id, title, items"),
+        (
+            {"id": "A", "title": "a", "items": ["a"]},
+            "ids of pages[0] must be made of small letters",
+        ),
+        (
+            {"id": "a", "title": "a", "items": ["_"]},
+            "ids of pages[0] must be made of small letters",
+        ),
+        ({"id": "a", "title": "a", "items": []}, "pages[0]['items'] must be a list of at least"),
+        ({"id": "a", "title": "", "items": ["a"]}, "pages[0]['title'] must be a string with"),
+    ],
+)
+def test_a_malformed_page_is_refused(page, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        ProgressPanel(pages=[page])
+
+
+def test_the_button_of_a_chapter_is_an_output_like_a_widgets():
+    output = read_mark("speedup", "progress.html")
+    assert output["state"] == {"page": "speedup", "progress": "progress.html"}
+    assert set(output) == set(ProgressPanel()._repr_mimebundle_()[0][MIME])
+    with pytest.raises(ValueError, match="page must be made of small letters, digits"):
+        read_mark("Speed up", "")

@@ -22,9 +22,11 @@ from specmini.rules import RULES, accepted
 from specmini.widgets import (
     OverlapExplorer,
     PageWidget,
+    ProgressPanel,
     RooflineExplorer,
     RoundPlayer,
     SpeedupExplorer,
+    SpotTheErrors,
     assemble,
     passage,
 )
@@ -350,7 +352,8 @@ def test_a_refused_setting_of_the_overlap_explorer_says_why(setting, sentence):
 
 def test_outputs_are_the_same_in_every_run():
     recorded = partial(RoundPlayer, recording=RECORDING, title="t")
-    for make in (SpeedupExplorer, RooflineExplorer, OverlapExplorer, RoundPlayer, recorded):
+    explorers = (SpeedupExplorer, RooflineExplorer, OverlapExplorer)
+    for make in (*explorers, RoundPlayer, recorded, SpotTheErrors, ProgressPanel):
         first, second = output(make()), output(make())
         assert first.keys() == second.keys()
         for mime in ("text/plain", MIME):
@@ -615,7 +618,8 @@ def test_the_script_is_classic_and_the_module_ends_in_its_export():
     assert assemble.module("player") == script + '\nexport default specmini.esm("player");\n'
     assert SpeedupExplorer._esm == assemble.module("explorer")
     with pytest.raises(
-        ValueError, match="widget must be one of explorer, roof, player, overlap, got 'x'"
+        ValueError,
+        match="widget must be one of explorer, roof, player, .*, spot, progress, read, got 'x'",
     ):
         assemble.module("x")
 

@@ -30,11 +30,12 @@ def places():
     ]
 
 
-@pytest.fixture(params=places() or [None], ids=lambda place: place and place[2])
-def place(request):
-    if request.param is None:
-        pytest.fail("no page of the book has a paragraph to mark")
-    return request.param
+@pytest.fixture
+def every(reader):
+    """All paragraphs with what is on the page, opened once: sixteen stand on one page."""
+    page, _, _ = known_place("overlap")
+    tab = reader.open(page)
+    return [(passage(key), Spot(tab, index)) for _, index, key in places()]
 
 
 def known_place(key):
@@ -51,9 +52,13 @@ def test_every_paragraph_is_on_the_page():
     assert [key for _, _, key in places()] == [one.id for one in passages()]
 
 
-def test_right_answers_by_keyboard_score_full_and_all_reasons_appear(reader, place):
-    page, index, key = place
-    one, opened = passage(key), Spot(reader.open(page), index)
+def test_right_answers_by_keyboard_score_full_and_all_reasons_appear(every):
+    for one, opened in every:
+        answer_right(one, opened)
+    assert every[0][1].stored() == {one.id: 1 for one in passages()}
+
+
+def answer_right(one, opened):
     assert opened.words() == list(one.words)
     for span in one.errors:
         opened.mark(span.first)
@@ -62,17 +67,19 @@ def test_right_answers_by_keyboard_score_full_and_all_reasons_appear(reader, pla
     opened.press("Check")
     assert opened.told() == str(marking.grade(one, marks))
     assert opened.said().startswith(opened.told())
+    assert opened.focused() == "Start again"
     reasons = opened.reasons()
     for span, reason in zip(one.spans, reasons, strict=True):
         assert reason.startswith(f"{'✗' if span.is_error else '✓'} {span.verdict} (")
         assert f"“{one.phrase(span)}”. {span.why} See " in reason
-    assert opened.stored() == {key: 1}
-    assert opened.focused() == "Start again"
 
 
-def test_wrong_answers_by_keyboard_are_told_and_only_the_missed_are_left(reader, place):
-    page, index, key = place
-    one, opened = passage(key), Spot(reader.open(page), index)
+def test_wrong_answers_by_keyboard_are_told_and_only_the_missed_are_left(every):
+    for one, opened in every:
+        answer_wrong_then_right(one, opened)
+
+
+def answer_wrong_then_right(one, opened):
     decoys = [span for span in one.spans if not span.is_error]
     first = one.errors[0]
     for span in (*decoys, first):
@@ -92,7 +99,7 @@ def test_wrong_answers_by_keyboard_are_told_and_only_the_missed_are_left(reader,
     opened.press("Check", key="Space")
     whole = sorted(position for span in one.spans for position in span.positions)
     assert opened.told() == str(marking.grade(one, whole))
-    assert opened.stored() == {key: pytest.approx(marking.grade(one, whole).score)}
+    assert opened.stored()[one.id] == pytest.approx(marking.grade(one, whole).score)
 
 
 def test_arrows_move_by_word_and_by_sentence_with_one_tab_stop(overlap):
@@ -200,13 +207,14 @@ def test_axe_finds_nothing_once_it_is_judged(reader, scheme):
     nothing_wrong(opened.name, facts.sticking_out(opened.tab))
 
 
-def test_words_are_large_enough_for_a_finger(reader, place):
-    page, index, _ = place
-    opened = Spot(reader.open(page, width=PHONE), index)
-    sizes = opened.box.locator("[role=option]").evaluate_all(
+def test_words_are_large_enough_for_a_finger(reader):
+    page, _, _ = known_place("overlap")
+    tab = reader.open(page, width=PHONE)
+    sizes = tab.locator("[data-specmini=spot] [role=option]").evaluate_all(
         """(words) => words.map((word) => word.getBoundingClientRect())
           .map(({ width, height }) => Math.min(width, height))"""
     )
+    assert len(sizes) == sum(len(one.words) for one in passages())
     assert min(sizes) >= 24
 
 
@@ -224,13 +232,14 @@ def test_on_paper_the_answers_come_at_the_end_and_only_there(reader, scripts):
         assert not place.locator(".sm-actions, summary").first.is_visible()
 
 
-def test_reader_without_scripts_gets_the_paragraph_and_folded_reasons(reader, place):
-    page, index, key = place
+def test_reader_without_scripts_gets_the_paragraph_and_folded_reasons(reader):
+    page, _, _ = known_place("overlap")
     tab = reader.open(page, scripts=False, width=PHONE)
-    box, one = tab.locator("[data-specmini=spot]").nth(index), passage(key)
-    assert " ".join(box.locator(".sm-words").inner_text().split()) == one.text
-    assert not box.locator("li").first.is_visible()
-    box.locator("summary").click()
-    for span, reason in zip(one.spans, box.locator("li").all_inner_texts(), strict=True):
-        assert span.why in reason
+    for _, index, key in places():
+        box, one = tab.locator("[data-specmini=spot]").nth(index), passage(key)
+        assert " ".join(box.locator(".sm-words").inner_text().split()) == one.text
+        assert not box.locator("li").first.is_visible()
+        box.locator("summary").click()
+        for span, reason in zip(one.spans, box.locator("li").all_inner_texts(), strict=True):
+            assert span.why in reason
     nothing_wrong(page, facts.sticking_out(tab))

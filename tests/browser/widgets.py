@@ -295,9 +295,9 @@ class Spot(Widget):
     def at(self, position: int) -> None:
         """Go to a word from the keyboard."""
         self.box.locator("[role=option][tabindex='0']").focus()
-        self.tab.keyboard.press("Home")
-        for _ in range(position):
-            self.tab.keyboard.press("ArrowRight")
+        way = position - self.position()
+        for _ in range(abs(way)):
+            self.tab.keyboard.press("ArrowRight" if way > 0 else "ArrowLeft")
 
     def mark(self, position: int) -> None:
         """Mark or unmark a word from the keyboard."""
