@@ -619,7 +619,7 @@ def test_the_script_is_classic_and_the_module_ends_in_its_export():
     assert SpeedupExplorer._esm == assemble.module("explorer")
     with pytest.raises(
         ValueError,
-        match="widget must be one of explorer, roof, player, .*, spot, progress, read, got 'x'",
+        match=r"widget must be one of explorer, roof, player, .*, spot, progress, read, got 'x'",
     ):
         assemble.module("x")
 
