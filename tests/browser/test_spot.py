@@ -16,9 +16,14 @@ from specmini.practice.passages import passage, passages
 STATE = re.compile(
     r'data-specmini="spot">.*?<script type="application/json">(.*?)</script>', re.DOTALL
 )
-REFUSE = """Object.defineProperty(window, "localStorage", {
-  get() { throw new DOMException("refused", "SecurityError"); },
-});"""
+# The theme keeps the reader's colors in the same store and needs it, so only ours is refused.
+REFUSE = """for (const name of ["getItem", "setItem", "removeItem"]) {
+  const known = Storage.prototype[name];
+  Storage.prototype[name] = function (key, ...rest) {
+    if (key.startsWith("specmini:")) throw new DOMException("refused", "SecurityError");
+    return known.call(this, key, ...rest);
+  };
+}"""
 
 
 def places():
