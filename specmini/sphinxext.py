@@ -27,6 +27,7 @@ from specmini import __version__, formulas, icons, notebooks, palette
 from specmini.figures.style import themed_svg
 from specmini.widgets import assemble
 from specmini.widgets.page import MIME as WIDGET_MIME
+from specmini.widgets.progress import read_mark
 
 PACKAGE = Path(__file__).parent
 FIGURE_MIME = "image/svg+xml"
@@ -139,6 +140,31 @@ def _has_widget(doctree: nodes.document | None) -> bool:
     )
 
 
+def _chapters(app: Sphinx) -> list[str]:
+    """The documents that the table of contents numbers, in its order."""
+    listed = app.env.toctree_includes.get(app.config.root_doc, [])
+    return [name for name in listed if app.env.toc_secnumbers.get(name)]
+
+
+def _add_progress(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """A button at the end of each chapter; beside the panel, the list of chapters it needs."""
+    chapters, body = _chapters(app), context.get("body", "")
+    if page in chapters:
+        panel = f"{page.rpartition('/')[0]}/progress"
+        place = "progress.html" if panel in app.env.all_docs else ""
+        context["body"] = body + _mount_point(read_mark(page.rpartition("/")[2], place))
+    elif 'data-specmini="progress"' in body:
+        listed = [
+            {"id": name.rpartition("/")[2], "title": app.env.titles[name].astext()}
+            for name in chapters
+        ]
+        data = json.dumps(listed, ensure_ascii=False).replace("<", "\\u003c")
+        contents = f'<script type="application/json" id="specmini-contents">{data}</script>'
+        context["body"] = body + contents
+
+
 def _add_page_files(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
@@ -154,7 +180,7 @@ def _add_page_files(
             body='if (location.protocol === "file:") '
             "DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;",
         )
-    if _has_widget(doctree):
+    if _has_widget(doctree) or page in _chapters(app):
         # Deferred scripts run in order and would wait for the theme's; this one need not.
         app.add_js_file("specmini.js", loading_method="async")
         app.add_css_file("specmini.css")
@@ -202,6 +228,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     formulas.setup(app)
     app.add_css_file("book.css")
     app.connect("config-inited", _configure)
+    app.connect("html-page-context", _add_progress, priority=90)
     app.connect("html-page-context", _add_page_files, priority=100)
     app.connect("html-page-context", _drop_live_kernel, priority=900)
     app.connect("build-finished", _finish, priority=900)

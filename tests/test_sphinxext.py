@@ -126,7 +126,14 @@ class App:
     """The part of a Sphinx application that the page hooks use."""
 
     def __init__(self, scripts=()):
-        self.env = SimpleNamespace(nb_metadata={"page": {"js_files": dict.fromkeys(scripts)}})
+        self.env = SimpleNamespace(
+            nb_metadata={"page": {"js_files": dict.fromkeys(scripts)}},
+            toctree_includes={"index": ["book/speedup", "book/glossary"]},
+            toc_secnumbers={"book/speedup": {"": (6,)}},
+            titles={"book/speedup": nodes.title("", "Speed</script>up")},
+            all_docs={"book/progress": 0},
+        )
+        self.config = SimpleNamespace(root_doc="index")
         self.files = []
 
     def add_js_file(self, name, **options):
@@ -151,6 +158,22 @@ def test_only_a_page_with_a_widget_loads_the_widget_script():
         app = App()
         sphinxext._add_page_files(app, "page", "page.html", {}, doctree)
         assert app.files == files
+
+
+def test_a_chapter_ends_in_a_button_and_the_panel_gets_the_list_of_chapters():
+    app, chapter, other = App(), {"body": "<p>Text</p>"}, {"body": "<p>Text</p>"}
+    sphinxext._add_progress(app, "book/speedup", "page.html", chapter, None)
+    sphinxext._add_progress(app, "book/glossary", "page.html", other, None)
+    assert chapter["body"].startswith('<p>Text</p><div class="specmini-host" data-specmini="read">')
+    assert '"progress": "progress.html"' in chapter["body"]
+    assert other["body"] == "<p>Text</p>"
+    sphinxext._add_page_files(app, "book/speedup", "page.html", {}, None)
+    assert app.files == ["specmini.js", "specmini.css"]
+    panel = {"body": '<div data-specmini="progress"></div>'}
+    sphinxext._add_progress(app, "book/progress", "page.html", panel, None)
+    data = panel["body"].partition('id="specmini-contents">')[2].removesuffix("</script>")
+    assert "<" not in data
+    assert json.loads(data) == [{"id": "speedup", "title": "Speed</script>up"}]
 
 
 def test_the_scripts_of_ipywidgets_are_not_asked_for():

@@ -72,6 +72,14 @@ const functions = {
     const { tokens, times, end, plainEnd, slower, plainly } = specmini.tape(text);
     return { tokens, times, end, plainEnd, slower, plainly: [0, ...times].map(plainly) };
   },
+  marking: (contents, cases) => cases.map(([id, marks]) => {
+    const grade = specmini.graded(contents[id], marks);
+    return { ...grade, words: specmini.gradeWords(grade), hints: [1, 2, 3].map((step) => specmini.hintWords(contents[id], marks, step)) };
+  }),
+  toggling(content, positions) {
+    let marks = [];
+    return positions.map((position) => (marks = specmini.toggled(content, marks, position)));
+  },
   refusal: (name, value) => specmini.refusal(DATA.ranges[name], name, value),
   parsed(text, tight) {
     try {
@@ -98,6 +106,31 @@ const functions = {
     model.save_changes();
     return heard;
   },
+};
+
+// What a page finds as localStorage: a store that may refuse everything, or to keep more.
+function storage(how, content) {
+  if (how === "none") return undefined;
+  const kept = new Map(content === null ? [] : [["specmini:progress", content]]);
+  const refuse = () => { throw new Error("refused"); };
+  return {
+    getItem: (key) => (how === "refused" ? refuse() : kept.has(key) ? kept.get(key) : null),
+    setItem: (key, text) => (how === "works" ? kept.set(key, text) : refuse()),
+    removeItem: (key) => kept.delete(key),
+  };
+}
+// Calls of the progress functions on a page of their own, each with what came back or was thrown.
+functions.progress = (how, content, calls) => {
+  Object.defineProperty(globalThis, "localStorage", { value: storage(how, content), configurable: true, writable: true });
+  const fresh = new Function(`${script}\nreturn specmini;`)();
+  return calls.map(([name, ...given]) => {
+    try {
+      const answer = fresh[name](...given);
+      return answer === undefined ? null : answer;
+    } catch (error) {
+      return { error: error.message };
+    }
+  });
 };
 
 const answers = {};

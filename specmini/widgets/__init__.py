@@ -5,13 +5,17 @@ from specmini.widgets.interview import Interview
 from specmini.widgets.overlap import OverlapExplorer
 from specmini.widgets.page import PageWidget
 from specmini.widgets.player import RoundPlayer
+from specmini.widgets.progress import ProgressPanel
 from specmini.widgets.roofline_explorer import RooflineExplorer
+from specmini.widgets.spot import SpotTheErrors
 
 __all__ = [
     "Interview",
     "OverlapExplorer",
     "PageWidget",
+    "ProgressPanel",
     "RooflineExplorer",
     "RoundPlayer",
     "SpeedupExplorer",
+    "SpotTheErrors",
 ]

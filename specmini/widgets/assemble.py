@@ -25,6 +25,7 @@ SCRIPTS = (
     "theory",
     "roofline",
     "dom",
+    "progress",
     "chart",
     "settings",
     "load",
@@ -46,10 +47,18 @@ SCRIPTS = (
     "interview_step",
     "interview_mock",
     "interview",
+    "marking",
+    "spot_words",
+    "spot",
+    "progress_panel",
+    "read_mark",
     "host",
 )
-STYLES = ("base", "explorer", "roof", "player", "overlap", "interview")
-WIDGETS = ("explorer", "roof", "player", "overlap", "interview")
+STYLES = ("base", "explorer", "roof", "player", "overlap", "interview", "spot", "progress")
+WIDGETS = (
+    *("explorer", "roof", "player", "overlap"),
+    *("interview", "spot", "progress", "read"),
+)
 BYTES_PER_VALUE = 2
 
 # What the page and the notebook start from, and what the tests look into.
@@ -57,6 +66,9 @@ EXPORTS = (
     *("esm", "mountAll", "DATA", "theory", "roofline", "evaluate", "passes", "simulation"),
     *("recording", "tally", "told", "tape", "cut", "pageModel", "refusal", "impossible"),
     *("compared", "overlapWords", "largest", "recoveredWords", "formula", "grader"),
+    *("recordDone", "recordUndone", "progressOf", "progressPages", "progressIsKept"),
+    *("exportProgress", "importProgress", "resetProgress"),
+    *("toggled", "graded", "gradeWords", "hintWords"),
 )
 
 

@@ -110,7 +110,9 @@ def pytest_generate_tests(metafunc):
             (kind, *place)
             for kind in ("explorer", "roof", "player", "overlap")
             for place in built_site.widgets(kind)
-        ],
+        ]
+        # Sixteen of a kind: the first and the longest stand for all.
+        + [("spot", *place) for place in built_site.widgets("spot")[:5:4]],
     }
     for name, found in values.items():
         if name in metafunc.fixturenames:

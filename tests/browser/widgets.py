@@ -1,5 +1,6 @@
 """A widget on an open page, as a reader finds it: its controls, their names, what it shows."""
 
+import json
 import re
 from collections.abc import Iterator
 from urllib.parse import quote, unquote
@@ -310,9 +311,60 @@ class InterviewBox(Widget):
         return self.stage.locator(".sm-lines li > span:last-child").all_inner_texts()
 
 
+class Spot(Widget):
+    """A paragraph to spot errors in."""
+
+    def __init__(self, tab: Page, index: int = 0) -> None:
+        super().__init__(tab, "spot", index)
+
+    def option(self, position: int) -> Locator:
+        return self.box.locator("[role=option]").nth(position)
+
+    def words(self) -> list[str]:
+        return self.box.locator("[role=option]").all_text_contents()
+
+    def position(self) -> int:
+        """The word that has the focus."""
+        return self.box.locator("[role=option]").evaluate_all(
+            "(options) => options.indexOf(document.activeElement)"
+        )
+
+    def at(self, position: int) -> None:
+        """Go to a word from the keyboard."""
+        self.box.locator("[role=option][tabindex='0']").focus()
+        way = position - self.position()
+        for _ in range(abs(way)):
+            self.tab.keyboard.press("ArrowRight" if way > 0 else "ArrowLeft")
+
+    def mark(self, position: int) -> None:
+        """Mark or unmark a word from the keyboard."""
+        self.at(position)
+        self.tab.keyboard.press("Enter")
+
+    def marked(self) -> list[int]:
+        return self.box.locator("[role=option]").evaluate_all(
+            "(options) => options.flatMap((option, position) =>"
+            " option.ariaSelected === 'true' ? [position] : [])"
+        )
+
+    def told(self) -> str:
+        return self.box.locator(".sm-told").inner_text()
+
+    def reasons(self) -> list[str]:
+        return self.box.locator(".sm-reasons li").all_inner_texts()
+
+    def focused(self) -> str:
+        return self.tab.evaluate("document.activeElement.textContent")
+
+    def stored(self) -> dict[str, float]:
+        """The scores that the browser keeps of the page's paragraphs."""
+        text = self.tab.evaluate("localStorage.getItem('specmini:progress')")
+        return json.loads(text)["pages"].get("spot", {}) if text else {}
+
+
 WIDGET_CLASSES = {
     **{"explorer": Explorer, "roof": Roof, "player": Player, "overlap": Overlap},
-    "interview": InterviewBox,
+    **{"interview": InterviewBox, "spot": Spot},
 }
 
 
