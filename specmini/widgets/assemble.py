@@ -40,10 +40,16 @@ SCRIPTS = (
     "distributions",
     "overlap_parts",
     "overlap",
+    "printed",
+    "advice_cost",
+    "advice_curve",
+    "advice_model",
+    "advice_words",
+    "advice",
     "host",
 )
-STYLES = ("base", "explorer", "roof", "player", "overlap")
-WIDGETS = ("explorer", "roof", "player", "overlap")
+STYLES = ("base", "explorer", "roof", "player", "overlap", "advice")
+WIDGETS = ("explorer", "roof", "player", "overlap", "advice")
 BYTES_PER_VALUE = 2
 
 # What the page and the notebook start from, and what the tests look into.
@@ -51,6 +57,8 @@ EXPORTS = (
     *("esm", "mountAll", "DATA", "theory", "roofline", "evaluate", "passes", "simulation"),
     *("recording", "tally", "told", "tape", "cut", "pageModel", "refusal", "impossible"),
     *("compared", "overlapWords", "largest", "recoveredWords"),
+    *("adviseOn", "adviceSetting", "costOf", "expectedTokens", "plainSteps"),
+    *("commandWords", "askedConcurrencies", "wrongText"),
 )
 
 
@@ -119,7 +127,7 @@ def module(widget: str) -> str:
     """Return the script as the ES module of one anywidget.
 
     Args:
-        widget: ``"explorer"``, ``"roof"``, ``"player"`` or ``"overlap"``.
+        widget: one of ``WIDGETS``.
 
     Raises:
         ValueError: there is no such widget.
