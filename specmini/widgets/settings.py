@@ -93,7 +93,7 @@ RANGES: Mapping[str, Range] = {
     "peak": Range(0.1, 100_000),
     "memory": Range(1, 1024, whole=True),
     "billions": Range(0.1, 2000),
-    "active_billions": Range(0.1, 2000),
+    "active_billions": Range(0, 2000),
     "draft_billions": Range(0.01, 1000),
 }
 BITS = ARITHMETIC_BITS

@@ -42,16 +42,16 @@ function adviceControls(model, b, choose) {
     return !devicesRefusal(now, DATA.machines[now.machine] || { interconnect: null });
   }).map((value) => ({ value, text: String(value) }));
   const list = (name, words = String) => () => b.options[name].map((value) => ({ value, text: words(value) }));
-  const engines = { server: "serves many requests (vLLM, SGLang)", local: "on a desk (llama.cpp, MLX)" };
+  const engines = { server: "server, like vLLM", local: "desk, like llama.cpp" };
   const kindOf = (value) => PRINTED[metricKind(b, value)];
   const spoken = { draft_length: (value) => plural(value, "token"), concurrency: (value) => plural(value, "request") };
   const selects = {
     machine: ["Machine", machines], devices: ["Devices", devices, ["machine", "engine"]], engine: ["Engine", list("engine", (value) => engines[value])],
-    model: ["Target model", () => shapes(b.options.model)], weights: ["Weights", list("weights", (value) => `${value}: ${b.weights[value]} bits`)],
+    model: ["Model", () => shapes(b.options.model)], weights: ["Weights", list("weights", (value) => `${value}: ${b.weights[value]} bits`)],
     drafter: ["Drafter", list("drafter")], draft: ["Draft model", () => shapes(b.options.draft)],
     acceptance_is: ["That number is", list("acceptance_is")],
   };
-  const numbers = { bandwidth: ["Bandwidth (TB/s)", 0.01], peak: ["16-bit peak (TFLOP/s)", 1], memory: ["Memory (GB)", 1], billions: ["Parameters (billions)", 0.1], active_billions: ["Active a token (billions)", 0.1], draft_billions: ["Its parameters (billions)", 0.1], context: ["Context (tokens)", 1] };
+  const numbers = { bandwidth: ["Bandwidth (TB/s)", 0.01], peak: ["16-bit peak (TFLOP/s)", 1], memory: ["Memory (GB)", 1], billions: ["Parameters (billions)", 0.1], active_billions: ["Active a token (billions; 0: all)", 0.1], draft_billions: ["Its parameters (billions)", 0.1], context: ["Context (tokens)", 1] };
   const sliders = { draft_length: ["Draft length", "drafts a round"], concurrency: ["Concurrency", "requests in flight", LOAD_STOPS] };
   const texts = {
     acceptance: ["Acceptance", "2.4", () => kindOf(model.get("acceptance_is"))],
@@ -68,7 +68,7 @@ function adviceControls(model, b, choose) {
 
 function drawAdvice(figure, { gains, best, speedup, low, high, setting: { length: K } }, title) {
   const yTicks = ticks(Math.max(...gains, high, 1.5) * 1.08), label = (length) => `K = ${length}: ${times(gains[length])}`;
-  const marks = [{ at: [K, speedup], class: "sm-full", label: K === best ? `${label(K)}, the best` : label(K), below: K === best ? undefined : K < best ? "start" : "end" }];
+  const marks = [{ at: [K, speedup], class: "sm-full", label: K === best ? `${label(K)}, the best` : label(K), below: K < best ? "start" : "end", aside: K < best ? 7 : -7 }];
   if (K !== best) marks.unshift({ at: [best, gains[best]], class: "sm-best", diamond: true, label: `best ${label(best)}` });
   figure.draw({
     x: [0, gains.length - 1], xTicks: gains.map((_, length) => length), xLabel: "draft length K", y: [0, yTicks.at(-1)], yTicks,
@@ -90,7 +90,12 @@ function commandBox(say) {
   const button = h("button", { type: "button", class: "sm-button", onclick: copyIt }, "Copy command");
   const node = h("div", { class: "sm-outcome sm-command" }, h("p", { class: "sm-label" }, "The same on a terminal"), h("p", {}, line), h("p", { class: "sm-actions" }, button, note),
     h("p", { class: "sm-note" }, "The command also takes trees, weights of the draft, prompts, requests that were decoding, and a server’s own counters."));
-  return { node, show(words) { line.textContent = words; note.textContent = ""; } };
+  // An option and its value stay on one line; the text that is copied does not change by that.
+  const show = (words) => {
+    line.replaceChildren(...words.split(/ (?=--)/).flatMap((part, index) => [index ? " " : "", h("span", {}, part)]));
+    note.textContent = "";
+  };
+  return { node, show };
 }
 
 function advice({ model, el, anchor }) {
@@ -105,7 +110,7 @@ function advice({ model, el, anchor }) {
   const details = ADVICE_LINES.map(([label, words]) => ({ words, label: h("dt", {}, label), text: h("dd") }));
   const warnings = h("ul", { class: "sm-outcome sm-warnings" });
   const groups = ADVICE_GROUPS.map(([label, names]) => {
-    const box = h("div", { class: "sm-fields" });
+    const box = h("div", { class: `sm-fields sm-many-${names.length}` });
     return { names, box, node: h("div", { role: "group", "aria-label": label }, h("p", { class: "sm-label" }, label), box) };
   });
   let shown = "";
@@ -142,7 +147,7 @@ function advice({ model, el, anchor }) {
     if (aloud) say(`${word}: ${why}. Best K: ${found.best}.${notes.length ? ` ${plural(notes.length, "warning")}.` : ""}`);
   }
 
-  const key = h("p", { class: "sm-key sm-outcome" }, h("span", { class: "sm-swatch sm-full" }, "expected for this load"), h("span", { class: "sm-swatch sm-interval" }, "80 % interval at your K"));
+  const key = h("p", { class: "sm-key sm-outcome" }, h("span", { class: "sm-swatch sm-full" }, "expected for this load"), h("span", { class: "sm-swatch sm-interval" }, "80\u00a0% interval at your K"));
   const widget = h("div", { class: "sm sm-advice", role: "group", "aria-label": "Advice calculator" },
     headline, h("div", { class: "sm-outcome" }, figure.node), key, desk.notice, groups.map(({ node }) => node),
     h("dl", { class: "sm-formula sm-outcome" }, details.flatMap(({ label, text }) => [label, text])), warnings, command.node, desk.actions, said);

@@ -85,11 +85,11 @@ function sequencesRunning(b, setting, asked) {
 const splitDraft = ({ draft, devices }) => Boolean(draft) && devices > 1;
 const draftingSteps = ({ drafter, length }) => ({ block: 1, lookup: 0 })[drafter] ?? length;
 
-/* Which part takes most of a pass, by its name in `b.parts`. */
+/* What takes most of a pass, in words. */
 function largestPart(b, pass) {
   const { weights, attention, communication, overhead } = pass.times;
   const parts = [pass.computing ? 0 : weights, pass.computing ? weights : 0, pass.attending ? 0 : attention, pass.attending ? attention : 0, communication, overhead];
-  return Object.keys(b.parts)[theory.best(parts)];
+  return b.parts[theory.best(parts)][1];
 }
 
 /* A round by the data sheet: check and drafting in plain steps, and what runs at once. */

@@ -12,6 +12,9 @@ const plainTimesIn = (text) => (text.trim() === "" ? [] : text.split(","))
 
 const metricKind = (b, name) => (name === OWN_TOKENS ? "tokens" : b.metrics.find(([tool, metric]) => `${tool}: ${metric}` === name)[2]);
 
+/* Billions of parameters that a token meets; 0 stands for all. */
+const activeOf = (now) => now.active_billions || now.billions;
+
 /* The class of the kernels; the first that applies. */
 function kernelsOf(engine, platform, bits, sparse) {
   if (sparse) return "experts";
@@ -22,8 +25,8 @@ function kernelsOf(engine, platform, bits, sparse) {
 /* A configuration, or why there is none: { setting } or { wrong }. */
 function adviceSetting(b, now) {
   const { engine, drafter, draft_length: length } = now;
-  const target = adviceShapes.model(b, now.model, now.billions, now.active_billions);
-  if (now.model === "own" && now.active_billions > now.billions) return { wrong: `active_billions must be at most billions = ${plain(now.billions)}, got ${plain(now.active_billions)}` };
+  const target = adviceShapes.model(b, now.model, now.billions, activeOf(now));
+  if (now.model === "own" && activeOf(now) > now.billions) return { wrong: `active_billions must be at most billions = ${plain(now.billions)}, got ${plain(now.active_billions)}` };
   const own = b.own_machines[now.machine], bits = b.weights[now.weights];
   const device = own ? { name: own[0], peak_flops: now.peak * 1e12, bandwidth: now.bandwidth * 1e12, memory: now.memory * 1e9, interconnect: null } : DATA.machines[now.machine];
   const [platform, held] = own ? [own[2], true] : b.platforms[now.machine];
@@ -113,7 +116,7 @@ function sensitivities(b, setting, speedup) {
 
 function boundBy(b, { kernels, curve }, cost) {
   const local = kernels !== "server" && kernels !== "experts";
-  return local && !curve && b.marginal[kernels] > 0.1 ? "kernels that take longer for each further token" : b.parts[cost.largest];
+  return local && !curve && b.marginal[kernels] > 0.1 ? "kernels that take longer for each further token" : cost.largest;
 }
 
 /* Half of the 80 % interval of log speedup. */

@@ -24,7 +24,7 @@ function adviceWarnings(b, setting, cost, speedup, throughput) {
 function commandWords(b, now) {
   const own = b.own_machines[now.machine], many = now.devices > 1 ? `${now.devices}x ` : "";
   const sized = (key, billions) => (key === "own" ? `${plain(billions, 14)}B` : key);
-  const sparse = now.model === "own" && now.active_billions < 0.7 * now.billions;
+  const sparse = now.model === "own" && activeOf(now) < 0.7 * now.billions;
   const words = ["advise", "--target", sparse ? `${plain(now.billions, 14)}B-A${plain(now.active_billions, 14)}B` : sized(now.model, now.billions)];
   words.push("--machine", many + (own ? `${own[1]} ${now.memory}GB` : now.machine));
   if (own) words.push("--bandwidth", plain(now.bandwidth, 14), "--peak", plain(now.peak, 14));
@@ -42,7 +42,7 @@ function commandWords(b, now) {
 /* The same as one line for a shell. */
 const commandLine = (words) => ["specmini", ...words].map((word) => (/^[\w.:,/+-]+$/.test(word) ? word : `"${word}"`)).join(" ");
 
-const movedBy = (move) => `${fixed(100 * Math.expm1(move), 0)} %`;
+const movedBy = (move) => `${fixed(100 * Math.expm1(move), 0)}\u00a0%`;
 
 const MATTERS = {
   acceptance: (share) => `acceptance: its likely error moves the speedup by ${share}`,
@@ -72,4 +72,4 @@ const ADVICE_LINES = [
   ["Rests on", ({ setting }, b) => (setting.plainTimes.length ? `your plain times${setting.curve ? "" : " and data sheets"}` : `data sheets, ${b.kernels[setting.kernels]}`)],
 ];
 
-const adviceWhy = ({ speedup, low, high }) => `a token comes ${fixed(speedup)} times as fast (80 % interval ${fixed(low)} to ${fixed(high)})`;
+const adviceWhy = ({ speedup, low, high }) => `a token comes ${fixed(speedup)} times as fast (80\u00a0% interval ${fixed(low)} to ${fixed(high)})`;
