@@ -121,7 +121,7 @@ def test_what_cannot_be_is_said_instead_of_a_result(opened):
     for query, words in IMPOSSIBLE.items():
         opened.press("Reset")
         opened.tab.evaluate("(hash) => { location.hash = hash; }", f"advice?{query}")
-        opened.box.get_by_text(words).wait_for()
+        opened.box.locator(".sm-verdict", has_text=words).wait_for()
         assert opened.verdict().startswith("That cannot be: "), query
         for part in opened.box.locator(".sm-outcome").all():
             assert not part.is_visible(), query

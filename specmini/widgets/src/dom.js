@@ -148,7 +148,8 @@ function numberField(model, range, spec) {
 }
 
 /* One setting as a line of text. `wrong(text)` says why it refuses a text, or null; `example` is one
- * that it takes. As with numbers, half a text is no mistake before the reader leaves it. */
+ * that it takes. As with numbers, half a text is no mistake before the reader leaves it,
+ * and what was good on the way to a bad one does not stay. */
 function textField(model, { name, label, hint, example, wrong }) {
   const id = uid(name), hintId = uid("hint"), errorId = uid("error");
   const input = h("input", { type: "text", id, class: "sm-number", placeholder: example, autocomplete: "off", spellcheck: "false", "aria-describedby": `${hintId} ${errorId}` });
@@ -164,13 +165,20 @@ function textField(model, { name, label, hint, example, wrong }) {
     if (input.value !== value) input.value = value;
     words.textContent = hint();
   }
+  let settled = model.get(name);
   function typed(event) {
-    const refused = wrong(input.value);
+    const refused = wrong(input.value), text = input.value;
     if (!refused) {
       complain(null);
-      change(model, { [name]: input.value });
-    } else if (event.type === "change") complain(`${label} must ${refused}, got ${echo(input.value)}. Still using ${model.get(name) || "nothing"}.`);
+      change(model, { [name]: text });
+    } else if (event.type === "change") {
+      change(model, { [name]: settled });
+      input.value = text;
+      complain(`${label} must ${refused}, got ${echo(text)}. Still using ${settled || "nothing"}.`);
+    }
+    if (!refused && event.type === "change") settled = text;
   }
+  input.addEventListener("focus", () => { settled = model.get(name); });
   input.addEventListener("input", typed);
   input.addEventListener("change", typed);
   show();
