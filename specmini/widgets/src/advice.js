@@ -44,7 +44,7 @@ function adviceControls(model, b, choose) {
   const list = (name, words = String) => () => b.options[name].map((value) => ({ value, text: words(value) }));
   const engines = { server: "server, like vLLM", local: "desk, like llama.cpp" };
   const kindOf = (value) => PRINTED[metricKind(b, value)];
-  const spoken = { draft_length: (value) => plural(value, "token"), concurrency: (value) => plural(value, "request") };
+  const spoken = { draft_length: (value) => plural(value, "token"), concurrency: (value) => `${value} request${value === 1 ? "" : "s"}` };
   const selects = {
     machine: ["Machine", machines], devices: ["Devices", devices, ["machine", "engine"]], engine: ["Engine", list("engine", (value) => engines[value])],
     model: ["Model", () => shapes(b.options.model)], weights: ["Weights", list("weights", (value) => `${value}: ${b.weights[value]} bits`)],
@@ -83,12 +83,13 @@ function commandBox(say) {
   const told = (words) => { note.textContent = words; say(words); };
   const refused = () => told("Not allowed here: select the line and copy it.");
   function copyIt() {
+    if (!line.textContent) { told("Nothing to copy: that cannot be."); return; }
     if (!navigator.clipboard) { refused(); return; }
     told("Copied.");
     navigator.clipboard.writeText(line.textContent).catch(refused);
   }
   const button = h("button", { type: "button", class: "sm-button", onclick: copyIt }, "Copy command");
-  const node = h("div", { class: "sm-outcome sm-command" }, h("p", { class: "sm-label" }, "The same on a terminal"), h("p", {}, line), h("p", { class: "sm-actions" }, button, note),
+  const node = h("div", { class: "sm-command" }, h("p", { class: "sm-label" }, "The same on a terminal"), h("p", {}, line), h("p", { class: "sm-actions" }, button, note),
     h("p", { class: "sm-note" }, "The command also takes trees, weights of the draft, prompts, requests that were decoding, and a server’s own counters."));
   // An option and its value stay on one line; the text that is copied does not change by that.
   const show = (words) => {
@@ -133,6 +134,7 @@ function advice({ model, el, anchor }) {
     if (found.wrong) {
       headline.className = "sm-verdict sm-loss";
       headline.replaceChildren(h("strong", {}, "That cannot be: "), found.wrong + ".");
+      command.show("");
       if (aloud) say(`That cannot be: ${found.wrong}.`);
       return;
     }
