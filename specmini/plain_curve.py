@@ -24,6 +24,7 @@ from specmini.acceptance import FloatArray
 
 __all__ = ["PlainCurve", "fit_plain_curve"]
 
+TRIED_POWERS = 600  # of a grid from 1 to the sharpest
 SHARPEST = 16.0  # at the knee within 5 % of max(w, g n): a table cannot tell more from infinity
 
 
@@ -137,7 +138,7 @@ def fit_plain_curve(
     """
     sizes = checks.positive("tokens", tokens).ravel()
     times = checks.positive("seconds", seconds).ravel()
-    fewest, powers = 4, np.geomspace(1.0, SHARPEST, 600)
+    fewest, powers = 4, np.geomspace(1.0, SHARPEST, TRIED_POWERS)
     if sharpness is not None:
         fewest, powers = 2, np.ravel(checks.at_least("sharpness", sharpness, 1.0))
     if sizes.shape != times.shape or len(np.unique(sizes)) < fewest:

@@ -15,6 +15,8 @@ class Table:
         formats: heading to format specification, e.g. ``{"share": ".0%"}``.
         digits: decimals of the floats in every other column; None shows them as they are.
         caption: the sentence above the table.
+        stacked: on a phone each row is a block of its own, its headings beside its cells. For
+            rows of text; rows of numbers are compared down their columns.
 
     Raises:
         ValueError: if there are no columns, they differ in length, or a format names no column or
@@ -27,6 +29,8 @@ class Table:
         formats: Mapping[str, str] | None = None,
         digits: int | None = None,
         caption: str = "",
+        *,
+        stacked: bool = False,
     ) -> None:
         if not columns:
             raise ValueError("columns must hold at least one, got none")
@@ -36,7 +40,7 @@ class Table:
         formats = dict(formats or {})
         if unknown := sorted(set(formats) - set(columns)):
             raise ValueError(f"formats must name columns out of {list(columns)}, got {unknown}")
-        self.caption = caption
+        self.caption, self.stacked = caption, stacked
         self.headings = list(columns)
         floats = "" if digits is None else f".{digits}f"
 
@@ -73,24 +77,35 @@ class Table:
         return "\n".join([*head, line(self.headings), *(line(row) for row in self.rows)])
 
     def _repr_html_(self) -> str:
-        def cell(tag: str, text: str, numeric: bool, scope: str = "") -> str:
+        # A table whose rows are laid out as blocks is one no longer, unless its parts say so.
+        def role(name: str) -> str:
+            return f' role="{name}"' if self.stacked else ""
+
+        def cell(text: str, heading: str, numeric: bool) -> str:
             align = ' class="num"' if numeric else ""
-            return f"<{tag}{scope}{align}>{escape(text)}</{tag}>"
+            named = f' data-heading="{escape(heading)}"' if self.stacked else ""
+            return f"<td{role('cell')}{align}{named}>{escape(text)}</td>"
 
         head = "".join(
-            cell("th", heading, numeric, ' scope="col"')
-            for heading, numeric in zip(self.headings, self._numeric, strict=True)
+            f'<th scope="col"{role("columnheader")}{numeric}>{escape(heading)}</th>'
+            for heading, numeric in zip(
+                self.headings,
+                (' class="num"' if numeric else "" for numeric in self._numeric),
+                strict=True,
+            )
         )
         body = "".join(
-            "<tr>" + "".join(map(cell, ["td"] * len(row), row, self._numeric)) + "</tr>"
+            f"<tr{role('row')}>" + "".join(map(cell, row, self.headings, self._numeric)) + "</tr>"
             for row in self.rows
         )
         # On a phone a wide table scrolls inside its own box, without its caption; tabindex lets
         # the keyboard scroll it.
         name = escape(self.caption or "Table")
         caption = f'<div class="caption">{name}</div>' if self.caption else ""
+        kind = "specmini-table stacked" if self.stacked else "specmini-table"
         return (
-            f'<div class="specmini-table">{caption}<div role="region" tabindex="0" '
-            f'aria-label="{name}"><table aria-label="{name}">'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
+            f'<div class="{kind}">{caption}<div role="region" tabindex="0" aria-label="{name}">'
+            f'<table{role("table")} aria-label="{name}"><thead{role("rowgroup")}>'
+            f"<tr{role('row')}>{head}</tr></thead><tbody{role('rowgroup')}>{body}</tbody>"
+            f"</table></div></div>"
         )

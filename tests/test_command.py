@@ -7,7 +7,9 @@ import sys
 import pytest
 from test_metrics import LLAMA_LINES, SGLANG_LINES, page
 
+from specmini.advisor import advise
 from specmini.command import main
+from specmini.commands.advise import configuration_from
 
 RUN = [
     *("advise", "--target", "Qwen3-32B", "--machine", "h100", "--engine", "vLLM"),
@@ -55,6 +57,33 @@ def test_acceptance_in_any_definition(capsys, value, meaning):
     code, out, _ = told(capsys, *RUN, *words)
     assert code == 0
     assert json.loads(out)["tokens_per_round"] == pytest.approx(2.86, abs=0.005)
+
+
+def test_the_only_position_is_a_list_too(capsys):
+    words = ("--acceptance", "0.7", "--acceptance-is", "vLLM: Per-position acceptance rate")
+    code, out, _ = told(capsys, *RUN[:-1], "1", *words, "--json")
+    assert code == 0
+    assert json.loads(out)["tokens_per_round"] == pytest.approx(1.7)
+
+
+def test_a_machine_of_ones_own(capsys):
+    """The numbers of the data sheet, told, give the answer of the catalog's machine."""
+    numbers = ("--memory", "80", "--bandwidth", "3.35", "--peak", "989.4")
+    _, listed, _ = told(capsys, *RUN, "--json")
+    code, own, _ = told(capsys, *RUN[:3], *RUN[5:], *numbers, "--json")
+    slower = told(capsys, *RUN, "--bandwidth", "1", "--json")[1]
+    assert code == 0
+    assert json.loads(own)["speedup"] == json.loads(listed)["speedup"]
+    assert json.loads(slower)["plain_seconds"] > 2 * json.loads(listed)["plain_seconds"]
+    code, _, err = told(capsys, *RUN, "--peak", "-1")
+    assert code == 2
+    assert "peak_flops" in err
+
+
+def test_a_configuration_is_that_of_the_command(capsys):
+    found = configuration_from([*RUN[1:], "--concurrency", "8"])
+    _, out, _ = told(capsys, *RUN, "--concurrency", "8", "--json")
+    assert advise(found).speedup == json.loads(out)["speedup"]
 
 
 def test_plain_times_calibrate(capsys):

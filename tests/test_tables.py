@@ -24,6 +24,17 @@ def test_scrollable_region_is_named_and_reachable():
     assert 'role="region" tabindex="0" aria-label="Speed"' in html
 
 
+def test_a_stacked_table_names_its_parts_and_every_cell():
+    columns = {"engine": ["a"], 'said "so"': ["<x>"]}
+    html = Table(columns, stacked=True)._repr_html_()
+    assert '<div class="specmini-table stacked">' in html
+    assert '<td role="cell" data-heading="said &quot;so&quot;">&lt;x&gt;</td>' in html
+    for role, count in {"table": 1, "rowgroup": 2, "row": 2, "columnheader": 2, "cell": 2}.items():
+        assert html.count(f' role="{role}"') == count
+    assert repr(Table(columns, stacked=True)) == repr(Table(columns))
+    assert "data-heading" not in Table(columns)._repr_html_()
+
+
 def test_columns_of_different_length_are_refused():
     with pytest.raises(ValueError, match=r"columns must all have the same length.*'a': 1, 'b': 2"):
         Table({"a": [1], "b": [1, 2]})

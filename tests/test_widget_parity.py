@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from script import caller
 
 from specmini import catalog, roofline, theory
 from specmini.catalog import Experts, LatentAttention, Machine, Model

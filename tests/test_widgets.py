@@ -20,6 +20,7 @@ from specmini.deployment import Deployment
 from specmini.ridge import model_ridge_tokens
 from specmini.rules import RULES, accepted
 from specmini.widgets import (
+    AdviceCalculator,
     OverlapExplorer,
     PageWidget,
     ProgressPanel,
@@ -352,7 +353,7 @@ def test_a_refused_setting_of_the_overlap_explorer_says_why(setting, sentence):
 
 def test_outputs_are_the_same_in_every_run():
     recorded = partial(RoundPlayer, recording=RECORDING, title="t")
-    explorers = (SpeedupExplorer, RooflineExplorer, OverlapExplorer)
+    explorers = (SpeedupExplorer, RooflineExplorer, OverlapExplorer, AdviceCalculator)
     for make in (*explorers, RoundPlayer, recorded, SpotTheErrors, ProgressPanel):
         first, second = output(make()), output(make())
         assert first.keys() == second.keys()
@@ -495,6 +496,7 @@ def test_the_overlap_explorer_falls_back_to_bars_and_numbers():
     assert [page.cells[0], page.cells[4]] == ["⏎", "␣<i>"]
     assert "1,017 others" in OverlapExplorer().fallback_html()
     # The state that a page carries, beside the script that all widgets share.
+    assert len(gzip.compress(json.dumps(AdviceCalculator().page_state()).encode(), 9)) < 3.5 * KIB
     assert len(gzip.compress(json.dumps(OverlapExplorer().page_state()).encode(), 9)) < 3.5 * KIB
 
 

@@ -80,6 +80,22 @@ const functions = {
     let marks = [];
     return positions.map((position) => (marks = specmini.toggled(content, marks, position)));
   },
+  advice: (basis, settings) => settings.map((now) => {
+    const { wrong, cost, gains, moves, setting, ...told } = specmini.adviseOn(basis, now);
+    if (wrong) return { wrong };
+    return { ...told, gains, moves, cost, words: specmini.commandWords(basis, now), spilled: setting.spilled };
+  }),
+  // check, drafting, seconds, sequences without and with the drafter, E and r, at each concurrency
+  rounds: (basis, asked) => asked.map(([now, concurrencies]) => {
+    const { setting, wrong } = specmini.adviceSetting(basis, now);
+    if (wrong) return null;
+    return concurrencies.map((one) => {
+      const cost = specmini.costOf(basis, setting, one), { check, drafting, seconds, plainRunning, running } = cost;
+      return [check, drafting, seconds, plainRunning, running, specmini.expectedTokens(basis, setting), specmini.plainSteps(basis, setting, cost)];
+    });
+  }),
+  asked_concurrencies: specmini.askedConcurrencies,
+  wrong_text: (basis, name, text) => specmini.wrongText[name](basis)(text),
   refusal: (name, value) => specmini.refusal(DATA.ranges[name], name, value),
   parsed(text, tight) {
     try {

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from specmini import wording
 from specmini.advisor import Advice, advise
 from specmini.commands import setting
 from specmini.commands.printing import as_json, draw, without_nan
+from specmini.configuration import Configuration
 from specmini.conversions import convert, metrics
 
-__all__ = ["add", "advice_lines", "answered", "listed"]
+__all__ = ["VERDICTS", "add", "advice_lines", "answered", "configuration_from", "listed"]
 
 EXAMPLE = (
     'specmini advise --target Qwen3-32B --machine h100 --drafter "draft model Qwen3-1.7B" '
@@ -31,6 +33,25 @@ def add(commands: setting.Commands) -> None:
     """Add the command to those of ``specmini``."""
     one = commands.add_parser("advise", parents=[setting.options()], epilog=EXAMPLE,
                               help="should speculation be on?")  # fmt: skip
+    _add_options(one)
+    one.set_defaults(answer=answered)
+
+
+def configuration_from(arguments: Sequence[str]) -> Configuration:
+    """The configuration that the command would answer for.
+
+    Args:
+        arguments: words after ``specmini advise``.
+
+    Raises:
+        ValueError: an option has a value that cannot be used.
+    """
+    parser = argparse.ArgumentParser(prog="specmini advise", parents=[setting.options()])
+    _add_options(parser)
+    return _configuration(parser.parse_args(arguments))
+
+
+def _add_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--target", required=True, help="name or size, such as Qwen3-32B or 35B-A3B")
     one.add_argument("--drafter", required=True, help="such as EAGLE-3, MTP, ngram, draft model 1B")
     one.add_argument("--draft-length", default="", metavar="K", help="or 'tree steps,k,tokens'")
@@ -38,11 +59,20 @@ def add(commands: setting.Commands) -> None:
     one.add_argument("--acceptance-is", default="tokens per round", metavar="WHAT",
                      help="'tokens per round', 'accepted / drafted', or 'TOOL: METRIC' such as "
                           "'vLLM: draft acceptance rate'")  # fmt: skip
-    one.set_defaults(answer=answered)
 
 
 def answered(given: argparse.Namespace) -> str:
     """What the command prints."""
+    configuration = _configuration(given)
+    advice = advise(configuration)
+    if given.figure:
+        draw(configuration, given.figure)
+    if given.json:
+        return as_json(without_nan(asdict(listed(advice))))
+    return "\n".join(advice_lines(advice))
+
+
+def _configuration(given: argparse.Namespace) -> Configuration:
     acceptance, meaning = given.acceptance, given.acceptance_is
     if acceptance and ":" in meaning:
         length, _ = wording.read_draft_length(given.draft_length, given.drafter)
@@ -54,12 +84,7 @@ def answered(given: argparse.Namespace) -> str:
             f"--acceptance-is must tell what {acceptance!r} is: 'tokens per round', 'accepted / "
             f"drafted', or 'TOOL: METRIC' with a tool out of {tools}, got {meaning!r}"
         )
-    advice = advise(configuration)
-    if given.figure:
-        draw(configuration, given.figure)
-    if given.json:
-        return as_json(without_nan(asdict(listed(advice))))
-    return "\n".join(advice_lines(advice))
+    return configuration
 
 
 def advice_lines(advice: Advice) -> list[str]:
@@ -105,5 +130,11 @@ def _converted(value: str, meaning: str, length: int | None) -> str:
         numbers = [float(part) for part in value.split(",")]
     except ValueError:
         raise ValueError(f"--acceptance must be numbers, got {value!r}") from None
-    single = numbers if len(numbers) > 1 else numbers[0]
+    names = (tool.strip().casefold(), metric.strip().casefold())
+    listed = any(
+        (one.tool.casefold(), one.metric.casefold()) == names
+        for one in metrics()
+        if one.kind in ("survival", "conditional")  # of K = 1 a single number is printed
+    )
+    single = numbers if listed or len(numbers) > 1 else numbers[0]
     return repr(convert(tool.strip(), metric.strip(), single, length).tokens_per_round)

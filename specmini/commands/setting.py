@@ -29,6 +29,8 @@ def options() -> argparse.ArgumentParser:
     setting.add_argument("--concurrency", type=int, help="requests in flight (1)")
     setting.add_argument("--context", type=int, help="positions of a request in the cache (512)")
     setting.add_argument("--memory", type=float, metavar="GB", help="of one device")
+    setting.add_argument("--bandwidth", type=float, metavar="TB/S", help="of one device's memory")
+    setting.add_argument("--peak", type=float, metavar="TFLOP/S", help="16-bit, of one device")
     setting.add_argument("--devices", type=int, help="that share every matrix")
     setting.add_argument("--cost-ratio", type=float, metavar="C", help="measured draft step / step")
     setting.add_argument("--prompt-share", type=float, default=0.0, metavar="S",
@@ -55,9 +57,13 @@ def configured(
         acceptance=acceptance,
         acceptance_is=meaning,
     )
-    machine = found.machine
-    if given.memory is not None:
-        machine = replace(machine, memory=1e9 * given.memory)
+    told = {
+        "memory": (given.memory, 1e9),
+        "bandwidth": (given.bandwidth, 1e12),
+        "peak_flops": (given.peak, 1e12),
+    }
+    known = {name: number * unit for name, (number, unit) in told.items() if number is not None}
+    machine = replace(found.machine, **known)
     return replace(
         found,
         machine=machine,

@@ -1,5 +1,6 @@
 """Things a reader can move: live anywidgets with a kernel, one small script without one."""
 
+from specmini.widgets.advice import AdviceCalculator
 from specmini.widgets.explorer import SpeedupExplorer
 from specmini.widgets.interview import Interview
 from specmini.widgets.overlap import OverlapExplorer
@@ -10,6 +11,7 @@ from specmini.widgets.roofline_explorer import RooflineExplorer
 from specmini.widgets.spot import SpotTheErrors
 
 __all__ = [
+    "AdviceCalculator",
     "Interview",
     "OverlapExplorer",
     "PageWidget",

@@ -52,11 +52,20 @@ SCRIPTS = (
     "spot",
     "progress_panel",
     "read_mark",
+    "printed",
+    "advice_cost",
+    "advice_curve",
+    "advice_model",
+    "advice_words",
+    "advice",
     "host",
 )
-STYLES = ("base", "explorer", "roof", "player", "overlap", "interview", "spot", "progress")
+STYLES = (
+    *("base", "explorer", "roof", "player", "overlap", "advice"),
+    *("interview", "spot", "progress"),
+)
 WIDGETS = (
-    *("explorer", "roof", "player", "overlap"),
+    *("explorer", "roof", "player", "overlap", "advice"),
     *("interview", "spot", "progress", "read"),
 )
 BYTES_PER_VALUE = 2
@@ -69,6 +78,8 @@ EXPORTS = (
     *("recordDone", "recordUndone", "progressOf", "progressPages", "progressIsKept"),
     *("exportProgress", "importProgress", "resetProgress"),
     *("toggled", "graded", "gradeWords", "hintWords"),
+    *("adviseOn", "adviceSetting", "costOf", "expectedTokens", "plainSteps"),
+    *("commandWords", "askedConcurrencies", "wrongText"),
 )
 
 

@@ -87,6 +87,14 @@ RANGES: Mapping[str, Range] = {
     "seed": Range(0, 2**32 - 1, whole=True),
     "target_temperature": Range(0, 2),
     "draft_temperature": Range(0, 2),
+    "draft_length": Range(1, 16, whole=True),
+    "concurrency": Range(1, 1024, whole=True),
+    "bandwidth": Range(0.01, 100),
+    "peak": Range(0.1, 100_000),
+    "memory": Range(1, 1024, whole=True),
+    "billions": Range(0.1, 2000),
+    "active_billions": Range(0, 2000),
+    "draft_billions": Range(0.01, 1000),
 }
 BITS = ARITHMETIC_BITS
 DEVICES = (1, 2, 4, 8)

@@ -96,8 +96,8 @@ def pytest_generate_tests(metafunc):
     """Parametrize by what the site holds.
 
     `page` is every page that can be read, `drawn_page` those with figures or widgets,
-    `folding_page` those with folded parts, `html_file` every file; `explorer`, `roof` and
-    `widget` are the places where one stands.
+    `folding_page` those with folded parts, `html_file` every file; `explorer`, `roof`,
+    `calculator` and `widget` are the places where one stands.
     """
     values = {
         "page": built_site.pages(),
@@ -106,9 +106,10 @@ def pytest_generate_tests(metafunc):
         "html_file": built_site.html_files(),
         "explorer": built_site.widgets("explorer"),
         "roof": built_site.widgets("roof"),
+        "calculator": built_site.widgets("advice"),
         "widget": [
             (kind, *place)
-            for kind in ("explorer", "roof", "player", "overlap")
+            for kind in ("explorer", "roof", "player", "overlap", "advice")
             for place in built_site.widgets(kind)
         ]
         # Sixteen of a kind: the first and the longest stand for all.

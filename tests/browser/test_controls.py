@@ -38,6 +38,8 @@ def operate(tab, control, kind, input_type):
     if kind == "INPUT" and input_type == "range":
         at_end = control.evaluate("(node) => node.value === node.max")
         tab.keyboard.press("ArrowLeft" if at_end else "ArrowRight")
+    elif kind == "INPUT" and input_type == "text":
+        tab.keyboard.type(control.get_attribute("placeholder"))
     elif kind == "INPUT":
         low, high = control.get_attribute("min"), control.get_attribute("max")
         tab.keyboard.press("Control+a")

@@ -362,9 +362,32 @@ class Spot(Widget):
         return json.loads(text)["pages"].get("spot", {}) if text else {}
 
 
+class Calculator(AnyExplorer):
+    """The advice calculator."""
+
+    def __init__(self, tab: Page, index: int = 0) -> None:
+        super().__init__(tab, "advice", index)
+
+    def command(self) -> str:
+        return self.box.locator(".sm-command code").inner_text()
+
+    def warnings(self) -> list[str]:
+        return self.box.locator(".sm-warnings li").all_inner_texts()
+
+    def type_text(self, label: str, text: str) -> Locator:
+        """Replace what a text field holds, and leave it with Enter."""
+        field = self.box.get_by_role("textbox", name=label, exact=True)
+        field.focus()
+        self.tab.keyboard.press("Control+a")
+        self.tab.keyboard.press("Delete")
+        self.tab.keyboard.type(text)
+        self.tab.keyboard.press("Enter")
+        return field
+
+
 WIDGET_CLASSES = {
     **{"explorer": Explorer, "roof": Roof, "player": Player, "overlap": Overlap},
-    **{"interview": InterviewBox, "spot": Spot},
+    **{"advice": Calculator, "interview": InterviewBox, "spot": Spot},
 }
 
 

@@ -147,6 +147,45 @@ function numberField(model, range, spec) {
   return { node, show: typed.show, stop: typed.stop };
 }
 
+/* One setting as a line of text. `wrong(text)` says why it refuses a text, or null; `example` is one
+ * that it takes. As with numbers, half a text is no mistake before the reader leaves it,
+ * and what was good on the way to a bad one does not stay. */
+function textField(model, { name, label, hint, example, wrong }) {
+  const id = uid(name), hintId = uid("hint"), errorId = uid("error");
+  const input = h("input", { type: "text", id, class: "sm-number", placeholder: example, autocomplete: "off", spellcheck: "false", "aria-describedby": `${hintId} ${errorId}` });
+  const error = h("p", { class: "sm-error", id: errorId, role: "alert" }), words = h("span", { class: "sm-hint", id: hintId });
+  const complain = (sentence) => {
+    error.textContent = sentence || "";
+    if (sentence) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+  };
+  function show() {
+    const value = model.get(name);
+    complain(null);
+    if (input.value !== value) input.value = value;
+    words.textContent = hint();
+  }
+  let settled = model.get(name);
+  function typed(event) {
+    const refused = wrong(input.value), text = input.value;
+    if (!refused) {
+      complain(null);
+      change(model, { [name]: text });
+    } else if (event.type === "change") {
+      change(model, { [name]: settled });
+      input.value = text;
+      complain(`${label} must ${refused}, got ${echo(text)}. Still using ${settled || "nothing"}.`);
+    }
+    if (!refused && event.type === "change") settled = text;
+  }
+  input.addEventListener("focus", () => { settled = model.get(name); });
+  input.addEventListener("input", typed);
+  input.addEventListener("change", typed);
+  show();
+  const node = h("div", { class: "sm-choice sm-choice-" + name }, h("label", { for: id }, label), words, input, error);
+  return { node, show, hint: () => { words.textContent = hint(); }, stop: watch(model, [name], show) };
+}
+
 /* `options()` are what can be chosen now: value, text, and if need be group and disabled; they are
  * asked for again when a setting in `after` changes. `choose` takes the choice. */
 function choice(model, { name, label, options, choose, after = [] }) {

@@ -33,9 +33,9 @@ function followLinks(anchor, el, names, meaning, react) {
 
 /* The desk of the explorer in `el`, at which its settings are read and changed. `names` are those
  * settings, in the order in which they are restored. One with `options` takes one of these, another
- * a number in its range. `excluded(values)` says why values that are fine by themselves exclude each
+ * a number in its range; for one in `texts`, a function says why it refuses a text. `excluded(values)` says why values that are fine by themselves exclude each
  * other, or null; `mended(values)` has what must give way to a reader's choice, and what to say. */
-function workbench({ model, el, anchor, names, options, say, excluded = () => null, mended = () => ({}) }) {
+function workbench({ model, el, anchor, names, options, texts = {}, say, excluded = () => null, mended = () => ({}) }) {
   const now = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
   const initial = now();
   const notice = h("p", { class: "sm-error", role: "alert" });
@@ -43,12 +43,13 @@ function workbench({ model, el, anchor, names, options, say, excluded = () => nu
   const reset = h("button", { type: "button", class: "sm-button", onclick: () => { notice.textContent = ""; apply(initial); } }, "Reset");
   let controls = [];
   function problem(name, value, given = value) {
-    const allowed = options[name];
+    const allowed = options[name], must = texts[name] && texts[name](value);
+    if (texts[name]) return must && `${name} must ${must}, got ${echo(given)}`;
     if (!allowed) return refusal(DATA.ranges[name], name, value, given);
     return allowed.includes(value) ? null : `${name} must be one of ${allowed.join(", ")}, got ${echo(given)}`;
   }
   function meaning(name, text) {
-    const value = options[name] ? options[name].find((option) => String(option) === text)
+    const value = texts[name] ? text : options[name] ? options[name].find((option) => String(option) === text)
       : NUMBER.test(text) ? Number(text) : Number.NaN;
     return { value, wrong: problem(name, value, text) };
   }

@@ -15,11 +15,14 @@ const theory = {
   /* The smallest acceptance rate at which a round earns what it costs; NaN if none does. */
   breakEvenAcceptance(c, K, v) {
     const needed = K * c + (v - 1);
-    if (needed <= 0) return 0;
-    if (!(needed <= K)) return Number.NaN;
+    return needed <= K ? theory.acceptanceRate(needed, K) : Number.NaN;
+  },
+  /* The acceptance rate at which a round accepts that many of its K drafts. */
+  acceptanceRate(accepted, K) {
+    if (accepted <= 0) return 0;
     let low = 0, high = 1;
     for (let middle = 0.5; middle > low && middle < high; middle = low + (high - low) / 2) {
-      if (theory.acceptedDrafts(middle, K) < needed) low = middle;
+      if (theory.acceptedDrafts(middle, K) < accepted) low = middle;
       else high = middle;
     }
     return high;
