@@ -20,7 +20,7 @@ def test_every_branch_of_the_engine_agrees(siblings, ranks):
     rows = np.tile(P, (ranks + 1, 1))
 
     def run(walker):
-        tree = grown([-1] * ranks, np.tile(Q, (4, 1)), 0, walker)
+        tree = grown([-1] * ranks, np.tile(Q, (4, 1)), 0, walker, False)
         if siblings == "named":
             tree = DraftTree(np.argsort(-Q)[:ranks], np.full(ranks, -1))
         return engine.tree.verify_tree(rows, tree, walker).path

@@ -14,6 +14,7 @@ from importlib import resources
 from typing import Any
 
 from specmini import catalog, palette
+from specmini.drafter_map import CHEAPEST, LEVELS
 from specmini.pass_parts import ACTIVATION_BYTES
 from specmini.rules import RULES
 from specmini.widgets import passage
@@ -40,10 +41,12 @@ SCRIPTS = (
     "distributions",
     "overlap_parts",
     "overlap",
+    "drafters_parts",
+    "drafters",
     "host",
 )
-STYLES = ("base", "explorer", "roof", "player", "overlap")
-WIDGETS = ("explorer", "roof", "player", "overlap")
+STYLES = ("base", "explorer", "roof", "player", "overlap", "drafters")
+WIDGETS = ("explorer", "roof", "player", "overlap", "drafters")
 BYTES_PER_VALUE = 2
 
 # What the page and the notebook start from, and what the tests look into.
@@ -51,6 +54,7 @@ EXPORTS = (
     *("esm", "mountAll", "DATA", "theory", "roofline", "evaluate", "passes", "simulation"),
     *("recording", "tally", "told", "tape", "cut", "pageModel", "refusal", "impossible"),
     *("compared", "overlapWords", "largest", "recoveredWords"),
+    *("placed", "placedWords", "isoSpeedup"),
 )
 
 
@@ -73,6 +77,7 @@ def data() -> dict[str, Any]:
         "models": _as_table(models),
         "passage": passage.text(),
         "rules": list(RULES),
+        "map": {"cheapest": CHEAPEST, "levels": list(LEVELS)},
     }
 
 
@@ -119,7 +124,7 @@ def module(widget: str) -> str:
     """Return the script as the ES module of one anywidget.
 
     Args:
-        widget: ``"explorer"``, ``"roof"``, ``"player"`` or ``"overlap"``.
+        widget: one of ``WIDGETS``.
 
     Raises:
         ValueError: there is no such widget.
