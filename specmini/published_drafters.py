@@ -1,9 +1,9 @@
 """Drafters from papers and public reports, each a point on the map of ``drafter_map``.
 
 The rows of ``specmini/data/published_drafters.toml`` hold printed numbers and their sources. A row
-may instead name one of ``published.leviathan_table_4`` or of the record of field reports, so that no
-number is written twice. A drafter is here only if how often it is accepted and what it costs were
-published, or enough for both to follow.
+may instead name one of ``published.leviathan_table_4`` or of the record of field reports, so that
+no number is written twice. A drafter is here only if how often it is accepted and what it costs
+were published, or enough for both to follow.
 """
 
 from __future__ import annotations

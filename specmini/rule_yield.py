@@ -1,9 +1,10 @@
 """What a round yields under two rules, exactly: token by token, and a block at once.
 
 Of a drafted beginning of i tokens, ``verify`` accepts all with the chance Π min(1, p / q), and
-``verify_block`` with the chance w(i), where w(i) = min(1, w(i - 1) p / q). Both are summed here over
-all beginnings that the draft can write, each weighted by its chance Q. The sums need no walk through
-verdicts: Q times the first product is Π min(p, q), and M = Q w obeys M(i) = min(Q(i), M(i - 1) p).
+``verify_block`` with the chance w(i), where w(i) = min(1, w(i - 1) p / q). Both are summed here
+over all beginnings that the draft can write, each weighted by its chance Q. The sums need no walk
+through verdicts: Q times the first product is Π min(p, q), and M = Q w obeys
+M(i) = min(Q(i), M(i - 1) p).
 Source: Sun et al. 2024, arXiv:2403.10444; the derivation is in ``block_verify``.
 """
 

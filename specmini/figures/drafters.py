@@ -120,7 +120,8 @@ def tree_size(
         choices = best_by_size(acceptance, cost_ratio, costs)
         curves[name] = np.array([choice.speedup for choice in choices])  # (N,)
     sizes = {name: 1 + int(gains.argmax()) for name, gains in curves.items()}
-    first, last = list(sizes)[0], list(sizes)[-1]
+    names = list(sizes)
+    first, last = names[0], names[-1]
     claim = (
         f"The fuller the machine, the smaller the tree: from {sizes[first]} nodes ({first}) to "
         f"{sizes[last]} ({last})"
@@ -170,10 +171,8 @@ def tree_attention(words: Sequence[str], parents: Sequence[int]) -> ThemedFigure
     claim = f"{count} guesses, {paths} possible texts, one pass: each token sees its own path only"
     rows = _rows(parents)
     with canvas(claim, height=280, columns=2) as (figure, [left, right]):
-        root = (
-            -1.0,
-            sum(rows[n] for n in range(count) if parents[n] < 0) / list(parents).count(-1),
-        )
+        guesses = [row for row, parent in zip(rows, parents, strict=True) if parent < 0]
+        root = (-1.0, sum(guesses) / len(guesses))
         places = [*zip(levels.tolist(), rows, strict=True), root]  # -1 is the text, at the end
         for node, parent in enumerate(parents):
             (x, y), (above, beside) = places[node], places[parent]
