@@ -26,8 +26,10 @@ from torch import Tensor, nn
 from specmini.feature_head import FeatureHead, FeatureHeadConfig
 from specmini.gpt import GPT, Config
 from specmini.medusa_heads import MedusaConfig, MedusaHeads
+from specmini.mtp_module import MtpModule
 
 __all__ = [
+    "Head",
     "Record",
     "described",
     "load_head",
@@ -38,6 +40,7 @@ __all__ = [
     "write",
 ]
 
+Head = FeatureHead | MedusaHeads | MtpModule
 Record = dict[str, Any]
 Storage = Literal["float32", "float16", "int8"]
 
@@ -92,7 +95,7 @@ def read(path: Path) -> tuple[dict[str, Tensor], Record]:
 
 def save_model(
     path: Path,
-    model: GPT | FeatureHead | MedusaHeads,
+    model: GPT | Head,
     record: Record,
     storage: Storage = "float32",
 ) -> None:
@@ -126,7 +129,7 @@ def load_model(path: Path) -> tuple[GPT, Record]:
     return model, record
 
 
-def load_head(path: Path) -> tuple[FeatureHead | MedusaHeads, Record]:
+def load_head(path: Path) -> tuple[Head, Record]:
     """Load a head that ``save_model`` stored, in float32 whatever the storage.
 
     Raises:
@@ -139,7 +142,7 @@ def load_head(path: Path) -> tuple[FeatureHead | MedusaHeads, Record]:
     return model, record
 
 
-def _load(path: Path) -> tuple[GPT | FeatureHead | MedusaHeads, Record]:
+def _load(path: Path) -> tuple[GPT | Head, Record]:
     tensors, record = read(path)
     model = new_model(path, record)
     weights = {
@@ -154,13 +157,13 @@ def _load(path: Path) -> tuple[GPT | FeatureHead | MedusaHeads, Record]:
     return model.eval(), record
 
 
-def described(model: GPT | FeatureHead | MedusaHeads) -> Record:
+def described(model: GPT | Head) -> Record:
     """What of a model is in a record: its configuration, and its kind if it is a head."""
     kind = {} if isinstance(model, GPT) else {"kind": type(model).__name__}
     return {**kind, "config": asdict(model.config)}
 
 
-def new_model(path: Path, record: Record) -> GPT | FeatureHead | MedusaHeads:
+def new_model(path: Path, record: Record) -> GPT | Head:
     """A model of the kind and shape that a file's record describes, not yet with its weights.
 
     Raises:
@@ -175,6 +178,8 @@ def new_model(path: Path, record: Record) -> GPT | FeatureHead | MedusaHeads:
             return FeatureHead(FeatureHeadConfig(draft, config["feature_width"]))
         if kind == "MedusaHeads":
             return MedusaHeads(MedusaConfig(**config))
+        if kind == "MtpModule":
+            return MtpModule(Config(**config))
         if kind == "GPT":
             return GPT(Config(**config))
     except (KeyError, TypeError, ValueError) as error:

@@ -8,36 +8,65 @@ end of a round, and what was accepted is read.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
 from specmini.feature_head import FeatureHead
+from specmini.gpt import Config
 from specmini.medusa_heads import MedusaHeads
 from specmini.numpy_model import NumpyStep, _array, _centered, _times
 from specmini.step_model import Array, new_cache
 from specmini.verify import check_tokens
 
-__all__ = ["FeatureEngine", "MedusaEngine"]
+__all__ = ["FeatureEngine", "FeatureStep", "JoinedStep", "MedusaEngine", "feature_engine"]
+
+
+class FeatureStep(Protocol):
+    """The forward pass of a head that reads features; ``tokens`` and ``cache`` as in ``Step``."""
+
+    def from_target(self, features: Array) -> Array:
+        """What features of the target add to the tokens behind them: (T, D) to (T, d)."""
+
+    def from_self(self, own: Array) -> Array:
+        """What the head's own last state adds to the next token: (1, d) to (1, d)."""
+
+    def after_last(
+        self, tokens: Sequence[int], joined: Array, cache: Array, past: int
+    ) -> tuple[Array, Array]:
+        """Logits after the last of T tokens, and the state behind them.
+
+        Args:
+            tokens: T ids.
+            joined: (T, d) what features or states add to them.
+            cache: of the head.
+            past: number of positions stored before.
+
+        Returns:
+            (V,), and (1, d) what the vocabulary matrix read.
+        """
 
 
 class FeatureEngine:
-    """A feature head with a memory of one sequence.
+    """A head that reads features, with a memory of one sequence.
 
     Args:
-        head: the weights, which are copied.
+        step: the head's forward pass.
+        config: shape of the blocks in it.
+        feature_width: size of the target's features D.
     """
 
-    def __init__(self, head: FeatureHead) -> None:
-        self.config = head.config
-        self._step = _FeatureStep(head)
-        self._cache = new_cache(head.config.draft)
-        self._own = np.zeros((1, head.config.draft.width), np.float32)  # (1, d)
+    def __init__(self, step: FeatureStep, config: Config, feature_width: int) -> None:
+        self._step = step
+        self._config, self._feature_width = config, feature_width
+        self._cache = new_cache(config)
+        self._own = np.zeros((1, config.width), np.float32)  # (1, d)
         self._length = 0
 
     @property
     def context(self) -> int:
         """Most tokens it can have seen."""
-        return self.config.draft.context
+        return self._config.context
 
     def read(self, tokens: Sequence[int], features: Array) -> Array:
         """See T more tokens, whose predecessors the target has seen.
@@ -54,10 +83,10 @@ class FeatureEngine:
             ValueError: no token, one outside the vocabulary, features of another shape, or more
                 than the context has room for.
         """
-        expected = (len(tokens), self.config.feature_width)
+        expected = (len(tokens), self._feature_width)
         if features.shape != expected:
             raise ValueError(f"features must have shape {expected}, got {features.shape}")
-        return self._run(tokens, np.dot(features, self._step.from_target))
+        return self._run(tokens, self._step.from_target(features))
 
     def guess(self, token: int) -> Array:
         """See one more token, which follows one that the target has not seen: (V,) logits.
@@ -67,7 +96,7 @@ class FeatureEngine:
         """
         if self._length == 0:
             raise ValueError("token must follow one that was read, and nothing was")
-        return self._run([token], np.dot(self._own, self._step.from_self))
+        return self._run([token], self._step.from_self(self._own))
 
     def truncate(self, length: int) -> None:
         """Forget all but the first ``length`` tokens; then ``read`` comes before ``guess``."""
@@ -80,24 +109,19 @@ class FeatureEngine:
         room = self.context - self._length
         if not 1 <= len(tokens) <= room:
             raise ValueError(f"tokens must have length in [1, {room}], got {len(tokens)}")
-        check_tokens(np.asarray(tokens), self.config.vocabulary)
+        check_tokens(np.asarray(tokens), self._config.vocabulary)
         logits, self._own = self._step.after_last(tokens, joined, self._cache, self._length)
         self._length += len(tokens)
         return logits
 
 
-class _FeatureStep(NumpyStep):
-    """The forward pass of a feature head."""
-
-    def __init__(self, head: FeatureHead) -> None:
-        super().__init__(head.draft)
-        self.from_target = _array(_centered(head.from_target.weight.T))  # (D, d)
-        self.from_self = _array(_centered(head.from_self.weight.T))  # (d, d)
+class JoinedStep(NumpyStep):
+    """A GPT whose embedded tokens are joined by something: what the ``FeatureStep`` here share."""
 
     def after_last(
         self, tokens: Sequence[int], joined: Array, cache: Array, past: int
     ) -> tuple[Array, Array]:
-        """(V,) logits after the last of T tokens, and (1, d) what the vocabulary matrix read.
+        """As ``FeatureStep``.
 
         In the last block only the last token asks; the others leave their keys and values.
         """
@@ -121,6 +145,30 @@ class _FeatureStep(NumpyStep):
         x += self._hidden(x, matrices)
         logits, own = self._read_out(x)
         return logits[0], own
+
+
+class _HeadStep(JoinedStep):
+    """The ``FeatureStep`` of a feature head."""
+
+    def __init__(self, head: FeatureHead) -> None:
+        super().__init__(head.draft)
+        self._from_target = _array(_centered(head.from_target.weight.T))  # (D, d)
+        self._from_self = _array(_centered(head.from_self.weight.T))  # (d, d)
+
+    def from_target(self, features: Array) -> Array:
+        """(T, D) to (T, d)."""
+        joined: Array = np.dot(features, self._from_target)  # (T, d)
+        return joined
+
+    def from_self(self, own: Array) -> Array:
+        """(1, d) to (1, d)."""
+        joined: Array = np.dot(own, self._from_self)  # (1, d)
+        return joined
+
+
+def feature_engine(head: FeatureHead) -> FeatureEngine:
+    """An engine for a feature head, whose weights are copied."""
+    return FeatureEngine(_HeadStep(head), head.config.draft, head.config.feature_width)
 
 
 class MedusaEngine:

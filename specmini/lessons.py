@@ -14,13 +14,12 @@ import torch
 import torch.nn.functional as F  # noqa: N812, the name everyone knows
 from torch import Tensor
 
-from specmini.feature_head import FeatureHead
+from specmini.checkpoints import Head
 from specmini.gpt import GPT
-from specmini.medusa_heads import MedusaHeads
 
 __all__ = ["Objective", "Student", "loss_of", "tokens_per_round"]
 
-Student = GPT | FeatureHead | MedusaHeads
+Student = GPT | Head
 Objective = Literal["likelihood", "overlap"]
 
 
@@ -75,7 +74,7 @@ def _distance(logits: Tensor, p: Tensor, objective: Objective) -> Tensor:
 
 @torch.inference_mode()
 def tokens_per_round(
-    head: FeatureHead | MedusaHeads, target: GPT, windows: Tensor, passes: int, batch: int = 8
+    head: Head, target: GPT, windows: Tensor, passes: int, batch: int = 8
 ) -> float:
     """Tokens that a round of a head would yield on given texts, the target's own included.
 

@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812, the name everyone knows
 from torch import Tensor, nn
 
-from specmini.feature_head import later
+from specmini.unrolled import later
 
 __all__ = ["MedusaConfig", "MedusaHeads"]
 

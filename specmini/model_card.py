@@ -12,18 +12,23 @@ from statistics import mean
 import torch
 from torch import Tensor
 
-from specmini.checkpoints import Record
+from specmini.checkpoints import Head, Record
 from specmini.evaluation import bits_per_byte, continuations
+from specmini.feature_head import FeatureHead
 from specmini.gpt import GPT
+from specmini.lessons import tokens_per_round
+from specmini.medusa_heads import MedusaHeads
+from specmini.mtp_module import MtpModule
 from specmini.repetition import repetition
 from specmini.streams import Streams, even_windows
 from specmini.tokenizer import Tokenizer
 
-__all__ = ["model_card"]
+__all__ = ["head_card", "model_card"]
 
 prompt_length = 48
 sample_length = 150
 looped_prompts = 16
+judged_windows = 64
 
 
 def model_card(
@@ -56,13 +61,7 @@ def model_card(
         f"{config.context}, vocabulary {config.vocabulary}, stored as {record['storage']}. "
         "What the file loads to is the model.",
         "",
-        f"- **Data.** {record['corpus']} (hash of its file list {record['corpus_sha256']}): "
-        f"{len(data.code) / 1e6:.2f}M tokens of code and {len(data.prose) / 1e6:.2f}M of prose "
-        f"from its docstrings and language reference. One file in 16 is held out, with its "
-        f"docstrings. Tokenizer {record['tokenizer_sha256']}.",
-        "- **Licence.** The text is under the PSF licence agreement (PSF-LICENSE.txt).",
-        f"- **Training.** {record['tokens'] / 1e6:.2f}M tokens in {record['step']} steps, "
-        f"{record['cpu_seconds'] / 3600:.2f} processor hours. {history or _history(record)}",
+        *_origin(record, data, history),
         "- **Use.** For measuring speculative decoding. It knows nothing and says nothing true.",
         "",
         "| held-out text | bits per byte | tokens repeated under greedy decoding |",
@@ -81,6 +80,61 @@ def model_card(
             lines += ["", f"## {kind.capitalize()}, temperature {temperature}", ""]
             lines += _quoted(written, data.tokenizer)
     return "\n".join(lines) + "\n"
+
+
+def head_card(name: str, head: Head, record: Record, target: GPT, data: Streams) -> str:
+    """Markdown about a stored head.
+
+    Args:
+        name: the file's name.
+        head: as loaded.
+        record: the checkpoint's record.
+        target: whose features it was trained on.
+        data: the streams it was trained on and is judged by.
+    """
+    if isinstance(head, MtpModule):
+        head.lend(target)
+    passes = record["settings"]["passes"]
+    weights = sum(weight.numel() for weight in head.parameters())
+    lines = [
+        f"# {name}",
+        "",
+        f"{_kinds[type(head)]}, {weights / 1e6:.2f} million weights stored as "
+        f"{record['storage']}. What the file loads to is the head.",
+        "",
+        *_origin(record, data),
+        "- **Use.** It drafts for this target alone: another's features mean nothing to it.",
+        "",
+        f"Tokens a round on held-out text, the target's own among them, for K = 1 to {passes}:",
+        "",
+        "| held-out text | " + " | ".join(f"K = {k}" for k in range(1, passes + 1)) + " |",
+        "|---|" + "---|" * passes,
+    ]
+    for kind, stream in (("prose", data.prose_held_out), ("code", data.code_held_out)):
+        windows = even_windows(stream, target.config.context, judged_windows)
+        gained = [tokens_per_round(head, target, windows, k) for k in range(1, passes + 1)]
+        lines.append(f"| {kind} | " + " | ".join(f"{tokens:.2f}" for tokens in gained) + " |")
+    return "\n".join(lines) + "\n"
+
+
+_kinds: dict[type[Head], str] = {
+    FeatureHead: "A small GPT that reads the target's features as EAGLE does",
+    MedusaHeads: "Heads that each guess one place, as Medusa's do",
+    MtpModule: "A multi-token prediction module as DeepSeek-V3's, on a target that was finished",
+}
+
+
+def _origin(record: Record, data: Streams, history: str | None = None) -> list[str]:
+    """What a model was trained on, and how long."""
+    return [
+        f"- **Data.** {record['corpus']} (hash of its file list {record['corpus_sha256']}): "
+        f"{len(data.code) / 1e6:.2f}M tokens of code and {len(data.prose) / 1e6:.2f}M of prose "
+        f"from its docstrings and language reference. One file in 16 is held out, with its "
+        f"docstrings. Tokenizer {record['tokenizer_sha256']}.",
+        "- **Licence.** The text is under the PSF licence agreement (PSF-LICENSE.txt).",
+        f"- **Training.** {record['tokens'] / 1e6:.2f}M tokens in {record['step']} steps, "
+        f"{record['cpu_seconds'] / 3600:.2f} processor hours. {history or _history(record)}",
+    ]
 
 
 _aims = {"overlap": " for the largest overlap with it"}

@@ -24,7 +24,8 @@ __all__ = ["Optimizer", "orthogonalize"]
 quintic: Final = (3.4445, -4.7750, 2.0315)
 momentum: Final = 0.95
 betas: Final = (0.9, 0.98)
-inside: Final = ("h.", "from_target.", "from_self.", "hidden.")  # names of Muon's matrices
+# names of Muon's matrices
+inside: Final = ("h.", "from_target.", "from_self.", "from_feature.", "from_token.", "hidden.")
 
 
 class Optimizer:

@@ -28,6 +28,7 @@ from specmini.checks import choice
 from specmini.evaluation import bits_per_byte
 from specmini.gpt import GPT, grow
 from specmini.lessons import Objective, Student, loss_of, tokens_per_round
+from specmini.mtp_module import MtpModule
 from specmini.optimizer import Optimizer
 from specmini.streams import Streams, draw_windows, even_windows
 
@@ -131,7 +132,8 @@ class Run:
             the teacher (None for the text itself), and the hashes of both.
 
     Raises:
-        ValueError: a window is longer than the context, or a model has another vocabulary.
+        ValueError: a window is longer than the context, a model has another vocabulary, or an MTP
+            module another shape than its target.
     """
 
     def __init__(
@@ -156,6 +158,8 @@ class Run:
                     f"length must be at most the {name}'s context of {network.config.context}, "
                     f"got {settings.length}"
                 )
+        if isinstance(model, MtpModule) and teacher is not None:
+            model.lend(teacher)
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.streams, self.model = folder, streams, model
         self.settings, self.teacher = settings, teacher

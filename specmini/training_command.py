@@ -9,8 +9,10 @@
     python -m specmini.training distil RUN --data DATA --teacher target.safetensors
     python -m specmini.training head RUN --data DATA --teacher target.safetensors --draft D
     python -m specmini.training medusa RUN --data DATA --teacher target.safetensors
+    python -m specmini.training mtp RUN --data DATA --teacher target.safetensors
     python -m specmini.training export RUN target.safetensors --storage int8 --data DATA
     python -m specmini.training card target.safetensors target.md --data DATA
+    python -m specmini.training card HEAD HEAD.md --data DATA --target target.safetensors
     python -m specmini.training accept target.safetensors draft.safetensors --data DATA
     python -m specmini.training imitate target.safetensors MORE --data DATA --count 2000
 
@@ -40,20 +42,23 @@ from specmini.feature_head import FeatureHead, FeatureHeadConfig
 from specmini.gpt import GPT, Config
 from specmini.lessons import Objective, Student
 from specmini.medusa_heads import MedusaConfig, MedusaHeads
-from specmini.model_card import model_card
+from specmini.model_card import head_card, model_card
+from specmini.mtp_module import MtpModule
 from specmini.overlap import overlap
 from specmini.sampling import plain
 
 __all__ = ["main"]
 
-# layers, width and heads of a new run
+# layers, width and heads of a new run; None where the target's shape leaves no choice
 shapes = {
     "target": (2, 256, 4),
     "draft": (1, 128, 4),
     "distil": (1, 128, 4),
     "head": (1, 128, 4),
-    "medusa": (1, 128, 4),
+    "medusa": None,
+    "mtp": None,
 }
+of_a_target = ("head", "medusa", "mtp")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -76,17 +81,20 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--threads", type=int, default=2)
     common.add_argument("--seed", type=int, default=0)
     commands = parser.add_subparsers(required=True, metavar="command")
-    for name, (layers, width, heads) in shapes.items():
+    for name, shape in shapes.items():
         command = commands.add_parser(name, parents=[common], help=f"train a {name} model")
         command.set_defaults(
-            run=_train, kind=name, default_layers=layers, teacher=None, objective=None, passes=None
+            run=_train, kind=name, layers=None, teacher=None, objective=None, passes=None
         )
         command.add_argument("folder", type=Path, help="where the run lives")
         command.add_argument("--from", dest="origin", type=Path, help="copy this run first")
-        command.add_argument("--layers", type=int, help="depth; more than before grows the model")
-        command.add_argument("--width", type=int, default=width, help="of a new run")
-        command.add_argument("--heads", type=int, default=heads, help="of a new run")
-        command.add_argument("--context", type=int, default=256, help="of a new run")
+        if shape is not None:
+            layers, width, heads = shape
+            command.set_defaults(default_layers=layers)
+            command.add_argument("--layers", type=int, help="more than before grows the model")
+            command.add_argument("--width", type=int, default=width, help="of a new run")
+            command.add_argument("--heads", type=int, default=heads, help="of a new run")
+            command.add_argument("--context", type=int, default=256, help="of a new run")
         command.add_argument("--batch", type=int)
         command.add_argument("--prose-share", type=float)
         command.add_argument("--matrix-rate", type=float)
@@ -95,12 +103,15 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--minutes", type=float, default=math.inf, help="time to take now")
         command.add_argument("--decay-steps", type=int, help="lower the rates to zero, then stop")
         command.add_argument("--save-minutes", type=float, default=3.0)
-        if name in ("distil", "head", "medusa"):
+        if name in ("distil", *of_a_target):
             command.add_argument("--teacher", type=Path, required=True, help="or a head's target")
             objectives = get_args(Objective)
             command.add_argument("--objective", choices=objectives, default=objectives[0])
-        if name in ("head", "medusa"):
+        if name in of_a_target:
             command.add_argument("--passes", type=int, default=4, help="guesses of a round")
+        if name == "mtp":
+            # at a new model's rates the block it starts from is soon forgotten
+            command.set_defaults(matrix_rate=0.006, other_rate=0.0009)
         if name == "head":
             command.add_argument("--draft", type=Path, help="a draft to start from")
             # a tenth of a new model's rates, or the draft it starts from is soon forgotten
@@ -121,6 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     card.set_defaults(run=_card)
     card.add_argument("model", type=Path)
     card.add_argument("card", type=Path, help="the Markdown file to write")
+    card.add_argument("--target", type=Path, help="of a head, which is judged on it")
     card.add_argument("--history", help="how it was trained, where its record does not say")
     accept = commands.add_parser("accept", parents=[common], help="measure a pair's acceptance")
     accept.set_defaults(run=_accept)
@@ -211,18 +223,20 @@ def _open(given: argparse.Namespace) -> training.Run:
 
 def _new_model(given: argparse.Namespace, vocabulary: int, teacher: GPT | None) -> Student:
     """Untrained weights of the kind and shape that the arguments describe."""
+    if given.kind in ("medusa", "mtp"):
+        assert teacher is not None  # the command line asks for one
+        if given.kind == "mtp":
+            return MtpModule.on_top_of(teacher)
+        matrix = teacher.wte.weight.detach()
+        return MedusaHeads(MedusaConfig(vocabulary, teacher.config.width, given.passes), matrix)
     generator = torch.Generator().manual_seed(given.seed)
     layers = given.layers or given.default_layers
     shape = Config(vocabulary, given.context, layers, given.width, given.heads)
     if teacher is None or given.kind == "distil":
         return GPT(shape, generator)
-    width = teacher.config.width
-    if given.kind == "medusa":
-        matrix = teacher.wte.weight.detach()
-        return MedusaHeads(MedusaConfig(vocabulary, width, given.passes), matrix)
     draft = None if given.draft is None else checkpoints.load_model(given.draft)[0]
     shape = shape if draft is None else draft.config
-    return FeatureHead(FeatureHeadConfig(shape, width), draft, generator)
+    return FeatureHead(FeatureHeadConfig(shape, teacher.config.width), draft, generator)
 
 
 def _progress_line(
@@ -256,8 +270,13 @@ def _export(given: argparse.Namespace) -> None:
 def _card(given: argparse.Namespace) -> None:
     """Write the card of a stored model."""
     data = streams.prepare(given.data)
-    model, record = checkpoints.load_model(given.model)
-    card = model_card(given.model.name, model, record, data, given.seed, given.history)
+    if given.target is None:
+        model, record = checkpoints.load_model(given.model)
+        card = model_card(given.model.name, model, record, data, given.seed, given.history)
+    else:
+        head, record = checkpoints.load_head(given.model)
+        target, _ = checkpoints.load_model(given.target)
+        card = head_card(given.model.name, head, record, target, data)
     given.card.write_text(card, encoding="utf-8")
     print(card)
 

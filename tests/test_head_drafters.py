@@ -13,12 +13,15 @@ import specmini.verify
 from specmini.cached_model import FeatureModel
 from specmini.drafters.feature import FeatureDrafter
 from specmini.drafters.medusa import MedusaDrafter
+from specmini.drafters.mtp import MtpDrafter
 from specmini.feature_head import FeatureHead, FeatureHeadConfig
 from specmini.generate import generate
 from specmini.gpt import GPT, Config
-from specmini.head_engines import FeatureEngine, MedusaEngine
+from specmini.head_engines import MedusaEngine, feature_engine
 from specmini.kernels import available_kernels
 from specmini.medusa_heads import MedusaConfig, MedusaHeads
+from specmini.mtp_engine import mtp_engine
+from specmini.mtp_module import MtpModule
 from specmini.numpy_model import NumpyModel
 from specmini.sampling import Sampling, greedy, plain
 from specmini.step_model import StepModel
@@ -42,6 +45,11 @@ heads = {
     for layers in (1, 2)
 }
 medusa = randomized(MedusaHeads(MedusaConfig(V, D, 3)), seed=3)
+module = randomized(MtpModule.on_top_of(target), seed=4)
+self_feeding = {
+    **{f"head of {layers} layers": (head, feature_engine(head)) for layers, head in heads.items()},
+    "MTP module": (module, mtp_engine(module)),
+}
 
 
 def torch_engine(model):
@@ -66,14 +74,14 @@ def test_features_are_what_the_head_reads(engine):
     np.testing.assert_allclose(model.features[4:] @ target.wte.weight.numpy().T, logits, atol=2e-5)
 
 
-@pytest.mark.parametrize("layers", heads)
-def test_the_engine_computes_the_head(layers):
-    head, text = heads[layers], [2, 0, 1, 1, 0, 2, 1, 0]
+@pytest.mark.parametrize("name", self_feeding)
+def test_the_engine_computes_the_head(name):
+    (head, engine), text = self_feeding[name], [2, 0, 1, 1, 0, 2, 1, 0]
+    engine.truncate(0)
     tokens = torch.tensor([text])
     features = target.features(tokens)  # (1, T, D)
     unrolled = [rows[0].numpy() for rows in head.unroll(tokens, features, 3)]
     before = np.vstack((np.zeros((1, D), np.float32), features[0].numpy()[:-1]))
-    engine = FeatureEngine(head)
     read = 0
     for end in (3, 4, 6):  # a round reads what is new, guesses twice and takes that back
         logits = engine.read(text[read:end], before[read:end])
@@ -100,10 +108,11 @@ def drafters(model, sampling):
     return {
         "feature": FeatureDrafter(heads[1], model, sampling),
         "medusa": MedusaDrafter(medusa, model, sampling),
+        "mtp": MtpDrafter(module, model, sampling),
     }
 
 
-@pytest.mark.parametrize("name", ["feature", "medusa"])
+@pytest.mark.parametrize("name", ["feature", "medusa", "mtp"])
 @pytest.mark.parametrize(
     ("sampling", "prompt"),
     [(plain, (0, 2, 1)), (Sampling(0.6, top_p=0.9), (1,))],
@@ -131,7 +140,7 @@ def test_text_is_distributed_as_the_target_s(monkeypatch, name, sampling, prompt
         assert largest_error(outcomes(decode(length)), right) < 1e-6
 
 
-@pytest.mark.parametrize("name", ["feature", "medusa"])
+@pytest.mark.parametrize("name", ["feature", "medusa", "mtp"])
 def test_greedy_text_is_the_target_s(name):
     model = NumpyModel(target)
     for prompt, length in itertools.product([(0,), (1, 2), (2, 2, 1, 0)], [1, 2, 3, 5]):
@@ -175,7 +184,9 @@ def test_bad_arguments_are_named():
     for drafter in drafters(model, plain).values():
         with pytest.raises(ValueError, match="target must have seen all 3 tokens of the text but"):
             drafter.propose([0, 1, 2], 2, rng)
-    engine = FeatureEngine(heads[1])
+    with pytest.raises(ValueError, match="target must lend its embedding first"):
+        mtp_engine(MtpModule(module.config))
+    engine = feature_engine(heads[1])
     with pytest.raises(ValueError, match="token must follow one that was read"):
         engine.guess(1)
     with pytest.raises(ValueError, match=r"features must have shape \(2, 8\), got \(1, 8\)"):

@@ -479,7 +479,7 @@ def test_the_command_line_trains_grows_decays_and_exports(tmp_path, library, cap
 def test_heads_are_trained_stored_and_loaded(tmp_path, library, config, capsys, torch_threads):
     torch.set_num_threads(1)
     for name, passes in (("target", 0), ("draft", 0)):
-        model = GPT(Config(config.vocabulary, 256, 1, 16, 2), torch.Generator().manual_seed(passes))
+        model = GPT(Config(config.vocabulary, 256, 2, 16, 2), torch.Generator().manual_seed(passes))
         checkpoints.save_model(tmp_path / f"{name}.safetensors", model, {})
     folder = tmp_path / "data"
     streams.prepare(folder, 300, library)
@@ -488,6 +488,7 @@ def test_heads_are_trained_stored_and_loaded(tmp_path, library, config, capsys, 
     for kind, more in (
         ("head", ["--draft", str(tmp_path / "draft.safetensors"), "--objective", "overlap"]),
         ("medusa", []),
+        ("mtp", ["--objective", "overlap"]),
     ):
         run, stored = tmp_path / kind, tmp_path / f"{kind}.safetensors"
         training_command.main([kind, str(run), *common, *more])
@@ -497,7 +498,12 @@ def test_heads_are_trained_stored_and_loaded(tmp_path, library, config, capsys, 
         head, record = checkpoints.load_head(stored)
         assert (record["step"], record["settings"]["passes"]) == (4, 2)
         assert record["kind"] == type(head).__name__
-        with pytest.raises(ValueError, match=r"holds (FeatureHead|MedusaHeads), no language model"):
+        written = ["card", str(stored), str(tmp_path / "card.md"), "--data", str(folder)]
+        training_command.main([*written, "--target", str(tmp_path / "target.safetensors")])
+        card = (tmp_path / "card.md").read_text(encoding="utf-8")
+        assert "| held-out text | K = 1 | K = 2 |" in card
+        assert "distilled from target.safetensors" in card
+        with pytest.raises(ValueError, match=rf"holds {record['kind']}, no language model"):
             checkpoints.load_model(stored)
     with pytest.raises(ValueError, match="holds a language model, no head"):
         checkpoints.load_head(tmp_path / "target.safetensors")

@@ -9,27 +9,27 @@ import numpy as np
 from specmini.cached_model import FeatureModel
 from specmini.drafters.base import agreement
 from specmini.feature_head import FeatureHead
-from specmini.head_engines import FeatureEngine
+from specmini.head_engines import FeatureEngine, feature_engine
 from specmini.sampling import Sampling, draw
 from specmini.verify import Draft, Verdict, empty_draft
 
-__all__ = ["FeatureDrafter", "check_has_seen"]
+__all__ = ["FeatureDrafter", "SelfFeedingDrafter", "check_has_seen"]
 
 
-class FeatureDrafter:
-    """A head that goes on from the target's last hidden state, then from its own.
+class SelfFeedingDrafter:
+    """What goes on from the target's last hidden state, then from its own.
 
     It drafts by the textbook rule: tokens are drawn from q, and ``verify`` sees q.
 
     Args:
-        head: trained on this target.
+        engine: computes the guesses.
         target: whose features it reads; the one that ``generate`` runs.
-        sampling: applied to the head's logits; that of the target, to be accepted most.
+        sampling: applied to the guesses' logits; that of the target, to be accepted most.
     """
 
-    def __init__(self, head: FeatureHead, target: FeatureModel, sampling: Sampling) -> None:
+    def __init__(self, engine: FeatureEngine, target: FeatureModel, sampling: Sampling) -> None:
         self.target, self.sampling = target, sampling
-        self._engine = FeatureEngine(head)
+        self._engine = engine
         self._read: list[int] = []
 
     def propose(self, text: Sequence[int], draft_length: int, rng: np.random.Generator) -> Draft:
@@ -65,6 +65,19 @@ class FeatureDrafter:
 
     def observe(self, verdict: Verdict) -> None:
         """A head learns nothing from verdicts."""
+
+
+class FeatureDrafter(SelfFeedingDrafter):
+    """A feature head that drafts.
+
+    Args:
+        head: trained on this target.
+        target: whose features it reads; the one that ``generate`` runs.
+        sampling: applied to the head's logits; that of the target, to be accepted most.
+    """
+
+    def __init__(self, head: FeatureHead, target: FeatureModel, sampling: Sampling) -> None:
+        super().__init__(feature_engine(head), target, sampling)
 
 
 def check_has_seen(target: FeatureModel, text: Sequence[int]) -> None:
