@@ -16,6 +16,7 @@ def point(name, alpha, cost, gain, length=3, source="there"):
 
 def test_the_map_draws_every_point_where_it_stands():
     points = published_drafters()
+    assert drafters.drafter_map(points, [2], "other").name == "other"
     [axes] = drafters.drafter_map(points, [2, 3]).drawing.axes
     dots = [line for line in axes.lines if line.get_marker() == "o"]
     drawn = [(float(dot.get_xdata()[0]), float(dot.get_ydata()[0])) for dot in dots]

@@ -21,7 +21,9 @@ LENGTHS = range(1, 17)
 LIKE = 0.01  # acceptance rates as near as that count as the same
 
 
-def drafter_map(points: Sequence[DrafterPoint], levels: Sequence[float]) -> ThemedFigure:
+def drafter_map(
+    points: Sequence[DrafterPoint], levels: Sequence[float], name: str = "drafter-map"
+) -> ThemedFigure:
     """Drafters as numbered points over acceptance rate and cost, with lines of equal speedup.
 
     Each line is a chain at its best K with free checks. A point's own K may be another, so it may
@@ -30,6 +32,7 @@ def drafter_map(points: Sequence[DrafterPoint], levels: Sequence[float]) -> Them
     Args:
         points: at least one, numbered in their order.
         levels: speedups of the lines, each above 1.
+        name: figure identifier, another for a second map on a page.
 
     Raises:
         ValueError: no point, or a level that no drafter of the map reaches.
@@ -71,7 +74,7 @@ def drafter_map(points: Sequence[DrafterPoint], levels: Sequence[float]) -> Them
         for number, point in enumerate(points, start=1)
     )
     return ThemedFigure(
-        "drafter-map",
+        name,
         claim,
         f"Acceptance rate across, cost of a draft upward on a logarithmic scale, lines of equal "
         f"speedup at {', '.join(f'{level:g}' for level in levels)} falling to the lower right. "

@@ -146,15 +146,16 @@ class DrafterExplorer(PageWidget):
             f"<td>{point['c']:.3f}</td><td>{point['K']}</td><td>{point['speedup']:.2f}×</td></tr>"
             for point in self.points
         )
-        heads = ("drafter", "acceptance rate α", "cost of a draft", "K or levels", "speedup")
+        heads = ("drafter", "α", "cost", "K", "speedup")
         head = "".join(f'<th scope="col">{name}</th>' for name in heads)
         caption = (
             f"At acceptance rate α = {self.alpha:g}, cost ratio c = {self.c:g}, verify cost v = "
             f"{self.v:g} and hit rate h = {self.h:g}, K = {self.K} gives {self.speedup:.2f}×; best "
             f"is K = {self.best_draft_length} with {self.best_speedup:.2f}×. Half the price would "
             f"give {self.with_half_the_price:.2f}×, half the misses "
-            f"{self.with_half_the_misses:.2f}×. Known drafters, as published or measured; with "
-            f"JavaScript they stand on a map."
+            f"{self.with_half_the_misses:.2f}×. Known drafters, published or measured, with "
+            f"their acceptance rate α, the cost of a draft in plain steps, and K, of a tree its "
+            f"levels; with JavaScript they stand on a map."
         )
         return (
             f'<div class="sm-fallback sm-fallback-drafters"><table><caption>{caption}</caption>'
