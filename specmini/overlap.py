@@ -31,7 +31,14 @@ from specmini.gpt import GPT
 from specmini.rules import RULES, accepted
 from specmini.sampling import Sampling
 
-__all__ = ["Overlap", "autocorrelation", "overlap", "text_spread", "tokens_in_order"]
+__all__ = [
+    "Overlap",
+    "autocorrelation",
+    "named_acceptance",
+    "overlap",
+    "text_spread",
+    "tokens_in_order",
+]
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,40 @@ def overlap(
             for number, rule in enumerate(RULES):
                 rates[place, number, here] = accepted(rule, p, q).sum(-1)
     return tuple(Overlap(*by_rule) for by_rule in rates)
+
+
+@torch.inference_mode()
+def named_acceptance(
+    target: GPT, draft: GPT, windows: Tensor, sampling: Sampling, ranks: int, batch: int = 8
+) -> FloatArray:
+    """What the target gives the draft's likeliest tokens, by their rank: p at the r-th of q.
+
+    In a tree these are the chances that the siblings of a place are accepted, if they are named
+    and the place was reached.
+
+    Args:
+        target: gives p.
+        draft: gives q.
+        windows: (N, T) ids.
+        sampling: applied to the logits of the target; it does not change the order of q.
+        ranks: R, tokens to name, in [1, V].
+        batch: texts to run at once.
+
+    Returns:
+        (R,) means over all contexts.
+
+    Raises:
+        ValueError: R out of range.
+    """
+    if not 1 <= ranks <= draft.config.vocabulary:
+        raise ValueError(f"ranks must be in [1, {draft.config.vocabulary}], got {ranks}")
+    sums = np.zeros(ranks)  # (R,)
+    for start in range(0, len(windows), batch):
+        rows = windows[start : start + batch]  # (B, T)
+        named = draft(rows).topk(ranks).indices.numpy()  # (B, T, R)
+        p = sampling.probs(target(rows).numpy())  # (B, T, V)
+        sums += np.take_along_axis(p, named, axis=-1).sum((0, 1))
+    return sums / windows.numel()
 
 
 def autocorrelation(rates: FloatArray, lags: Sequence[int]) -> FloatArray:

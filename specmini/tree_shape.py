@@ -28,7 +28,14 @@ from specmini import checks
 from specmini.checks import FloatArray
 from specmini.topology import check_parents, depths
 
-__all__ = ["TreeChoice", "best_choice", "best_tree", "expected_tokens", "node_values"]
+__all__ = [
+    "TreeChoice",
+    "best_by_size",
+    "best_choice",
+    "best_tree",
+    "expected_tokens",
+    "node_values",
+]
 
 
 @dataclass(frozen=True)
@@ -126,6 +133,26 @@ def best_choice(acceptance: ArrayLike, cost_ratio: float, verify_costs: ArrayLik
     Raises:
         ValueError: as ``best_tree``, no tree that is worth anything, or a cost out of range.
     """
+    choices = best_by_size(acceptance, cost_ratio, verify_costs)
+    return max(choices, key=lambda choice: choice.speedup)
+
+
+def best_by_size(
+    acceptance: ArrayLike, cost_ratio: float, verify_costs: ArrayLike
+) -> tuple[TreeChoice, ...]:
+    """Of the trees of 1, 2, ..., N nodes those with the highest speedup, over numbers of levels.
+
+    Args:
+        acceptance: as in ``best_choice``.
+        cost_ratio: as in ``best_choice``.
+        verify_costs: as in ``best_choice``.
+
+    Returns:
+        One for each number of nodes; fewer where no larger tree is worth anything more.
+
+    Raises:
+        ValueError: as ``best_choice``.
+    """
     chances = _falling(acceptance)
     cost = checks.single("cost_ratio", checks.non_negative("cost_ratio", cost_ratio))
     verify = checks.positive("verify_costs", verify_costs)
@@ -134,17 +161,18 @@ def best_choice(acceptance: ArrayLike, cost_ratio: float, verify_costs: ArrayLik
             "verify_costs must have shape (N,), N at least 1, and acceptance a first chance above "
             f"0, got {verify.shape} and {chances[0, 0]}"
         )
-    choices = []
+    best: list[TreeChoice] = []
     for levels in range(1, len(chances) + 1):
         shape, values = _best_first(chances[:levels], len(verify))
         tokens = 1.0 + np.cumsum(values)  # (N,)
         passes = 1 + np.maximum.accumulate(depths(shape))  # (N,)
         costs = passes * cost + verify[: len(shape)]  # (N,)
-        size = int((tokens / costs).argmax())
-        choices.append(
-            TreeChoice(tuple(shape[: size + 1]), float(tokens[size]), float(costs[size]))
-        )
-    return max(choices, key=lambda choice: choice.speedup)
+        for size, (gained, spent) in enumerate(
+            zip(tokens.tolist(), costs.tolist(), strict=True), start=1
+        ):
+            if size > len(best) or gained / spent > best[size - 1].speedup:
+                best[size - 1 : size] = [TreeChoice(tuple(shape[:size]), gained, spent)]
+    return tuple(best)
 
 
 def _best_first(chances: FloatArray, count: int) -> tuple[list[int], list[float]]:

@@ -5,7 +5,6 @@ import shlex
 
 import numpy as np
 import pytest
-from script import caller
 
 from specmini import catalog, wording
 from specmini.advisor import MOST_REQUESTS, advise
@@ -19,11 +18,6 @@ TOLERANCE = 1e-9
 SETTINGS, LOADS = 300, 8  # 2,400 rounds
 ADVICES = 45
 TIMES = ((), ("1:28",), ("1:28", "64:41"), ("4:30", "1:28", "64:41"))
-
-
-@pytest.fixture(scope="module")
-def javascript(tmp_path_factory):
-    return caller(tmp_path_factory.mktemp("advice_parity"))
 
 
 @pytest.fixture(scope="module")

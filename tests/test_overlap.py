@@ -8,7 +8,13 @@ import torch
 
 from specmini import theory
 from specmini.gpt import GPT, Config
-from specmini.overlap import autocorrelation, overlap, text_spread, tokens_in_order
+from specmini.overlap import (
+    autocorrelation,
+    named_acceptance,
+    overlap,
+    text_spread,
+    tokens_in_order,
+)
 from specmini.sampling import Sampling
 
 
@@ -51,6 +57,20 @@ def test_at_temperature_0_the_three_rules_are_one(models, windows):
 def test_a_model_agrees_with_itself(models, windows):
     (found,) = overlap(models[0], models[0], windows, [Sampling(0.5)])
     np.testing.assert_allclose(found.textbook, 1)
+
+
+def test_named_tokens_are_taken_in_the_order_of_the_draft(models, windows):
+    target, draft = models
+    rates = named_acceptance(target, draft, windows, Sampling(), 3, batch=2)
+    [rules] = overlap(target, draft, windows, [Sampling()])
+    assert rates[0] == pytest.approx(rules.greedy_draft.mean(), abs=1e-6)
+    with torch.inference_mode():
+        p = target(windows).double().softmax(-1)  # (N, T, V)
+        order = draft(windows).argsort(-1, descending=True)  # (N, T, V)
+    second = p.gather(-1, order[..., 1:2]).mean()
+    assert rates[1] == pytest.approx(float(second), abs=1e-6)
+    with pytest.raises(ValueError, match="ranks must be in"):
+        named_acceptance(target, draft, windows, Sampling(), 0)
 
 
 def walked(rates, draft_length):

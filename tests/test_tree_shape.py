@@ -10,7 +10,7 @@ from test_tree import grown
 from specmini import acceptance, catalog, theory
 from specmini.deployment import Deployment
 from specmini.topology import depths
-from specmini.tree_shape import best_choice, best_tree, expected_tokens, node_values
+from specmini.tree_shape import best_by_size, best_choice, best_tree, expected_tokens, node_values
 
 falling = np.array([[0.5, 0.2, 0.1], [0.6, 0.15, 0.15], [0.3, 0.3, 0.05]])
 
@@ -137,3 +137,16 @@ def test_bad_chances_are_refused(chances, message):
 def test_bad_arguments_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_each_size_has_its_best_tree_and_the_best_of_all_is_among_them():
+    costs = np.maximum(1.0, np.arange(2, 13) / 6)
+    sizes = best_by_size(falling, 0.1, costs)
+    assert [len(choice.shape) for choice in sizes] == list(range(1, 12))
+    assert best_choice(falling, 0.1, costs) in sizes
+    for size, choice in enumerate(sizes, start=1):
+        for levels in range(1, len(falling) + 1):
+            shape = best_tree(falling[:levels], size)
+            if len(shape) == size:
+                cost = 0.1 * (1 + depths(shape).max()) + costs[size - 1]
+                assert choice.speedup >= expected_tokens(shape, falling) / cost - 1e-12

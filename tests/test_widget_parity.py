@@ -6,14 +6,15 @@ import math
 
 import numpy as np
 import pytest
-from script import caller
 
 from specmini import catalog, roofline, theory
 from specmini.catalog import Experts, LatentAttention, Machine, Model
 from specmini.deployment import Deployment
+from specmini.drafter_map import CHEAPEST, LEVELS, contour, speedup_at
 from specmini.ridge import model_ridge_tokens
 from specmini.rules import RULES
 from specmini.widgets import (
+    DrafterExplorer,
     OverlapExplorer,
     RooflineExplorer,
     SpeedupExplorer,
@@ -147,6 +148,10 @@ def closed_forms():
         theory.accepted_drafts(np.array(rates), np.array(lengths)),
     )
     yield "speedup", grid, theory.speedup(alpha, cost, length, verify)
+    accepted = [(share * length, length) for share in ALPHAS for length in LENGTHS if length]
+    needed, lengths = (np.array(column) for column in zip(*accepted, strict=True))
+    rates = theory.break_even_acceptance(0.0, lengths, 1 + needed)
+    yield "acceptance_for", [(1 + a - 1, b) for a, b in accepted], rates
     for name, points in (("round_cost", cost_grid), ("break_even_acceptance", even_grid)):
         columns = (np.array(column) for column in zip(*points, strict=True))
         yield name, points, getattr(theory, name)(*columns)
@@ -371,6 +376,80 @@ def test_overlaps_are_told_in_words(javascript):
             "none: all three are equal",
             "never needed",
         ],
+    ]
+
+
+def drafter_settings():
+    """Places on the map with every kind of cost, and K both best and not."""
+    rates, costs = ALPHAS[::2], (0.0, 1e-4, 0.005, 0.04, 0.1, 1 / 3, 1.0)
+    for number, (alpha, c, v, h) in enumerate(
+        itertools.product(rates, costs, (1, 1.25, 3), (0, 0.3, 1))
+    ):
+        yield {"alpha": alpha, "c": c, "v": v, "h": h, "K": number % 17}
+
+
+def test_the_drafter_explorer_agrees_with_its_python_side(javascript):
+    calls, expected = [], []
+    points = DrafterExplorer().points
+    for setting in drafter_settings():
+        ours = DrafterExplorer(**setting)
+        calls.append([{name: getattr(ours, name) for name in setting}, points])
+        expected.append(
+            (
+                [
+                    *(ours.tokens_per_round, ours.round_cost, ours.speedup),
+                    *(ours.best_speedup, ours.with_half_the_price, ours.with_half_the_misses),
+                ],
+                ours.best_draft_length,
+                list(ours.near),
+                [
+                    float(speedup_at(ours.alpha, ours.c, K, ours.v, ours.h))
+                    for K in range(RANGES["K"].high + 1)
+                ],
+            )
+        )
+    assert len(calls) >= 800
+    answers = javascript(placed=calls)
+    for (numbers, best, near), (ours, our_best, our_near, curve) in zip(
+        answers, expected, strict=True
+    ):
+        assert numbers == pytest.approx(ours, rel=TOLERANCE, abs=0.0)
+        assert near == our_near
+        if best != our_best:  # only a difference below rounding may decide otherwise
+            assert curve[best] == pytest.approx(curve[our_best], rel=NEAR_TIE, abs=0.0)
+
+
+def test_lines_of_equal_speedup_agree(javascript):
+    costs = np.geomspace(CHEAPEST, 1, 41)
+    grid = list(itertools.product((1, *LEVELS), (1.0, 1.5, 4.0), (0.2, 0.75, 1.0)))
+    calls = [[level, cost, v, h] for level, v, h in grid for cost in costs.tolist()]
+    lengths = range(1, RANGES["K"].high + 1)
+    expected = np.concatenate([contour(level, costs, lengths, v, h) for level, v, h in grid])
+    assert_equal_numbers(javascript(iso_speedup=calls), expected)
+
+
+def test_places_on_the_map_are_told_in_words(javascript):
+    points = DrafterExplorer().points[3:6]
+    still = {"alpha": 0.8, "c": 0.05, "v": 1, "h": 1}
+    calls = [[{**still, "K": 8}, points], [{**still, "K": 2}, points], [{**still, "K": 0}, points]]
+    calls.append([{**still, "alpha": 0.2, "c": 0.6, "K": 1}, points])
+    near = (
+        "2 Medusa-2, Vicuna-7B (2.83×); 3 EAGLE, Vicuna-7B (2.90×); "
+        "1 prompt lookup, Vicuna-7B (1.66×)"
+    )
+    change = "half the price: 3.66×; half the misses: 4.67×; better guesses are worth more"
+    round = "A round writes {} tokens for {} plain steps."
+    best = " K = 8 would give 3.09×."
+    answers = javascript(placed_words=calls)
+    assert answers[:3] == [
+        ["Wins, 3.09×", round.format("4.33", "1.40"), change, near],
+        ["Wins, 2.22×", round.format("2.44", "1.10") + best, change, near],
+        ["Plain decoding", "Nothing is drafted." + best, change, near],
+    ]
+    assert answers[3][:3] == [
+        "Loses, 0.75×",
+        round.format("1.20", "1.60") + " No K wins here.",
+        "half the price: 1.00×; half the misses: 1.00×; both are worth the same",
     ]
 
 

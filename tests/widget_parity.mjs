@@ -20,6 +20,7 @@ const functions = {
   round_cost: theory.roundCost,
   speedup: theory.speedup,
   break_even_acceptance: theory.breakEvenAcceptance,
+  acceptance_for: theory.acceptanceFor,
   best_draft_length(a, c, v, longest) {
     const lengths = Array.from({ length: longest + 1 }, (_, K) => K);
     return theory.best(lengths.map((K) => theory.speedup(a, c, K, K === 0 ? 1 : v)));
@@ -53,6 +54,14 @@ const functions = {
     const seen = specmini.compared(context, setting);
     return [...specmini.overlapWords(setting.rule, seen), specmini.largest(seen), specmini.recoveredWords(setting.rule, seen)];
   },
+  placed(setting, points) {
+    const { E, r, S, top, cheaper, better, best, near } = specmini.placed(setting, points);
+    return [[E, r, S, top, cheaper, better], best, near.map((point) => point.name)];
+  },
+  placed_words(setting, points) {
+    return Object.values(specmini.placedWords(setting, specmini.placed(setting, points)));
+  },
+  iso_speedup: specmini.isoSpeedup,
   simulate(alpha, K, seed, rounds) {
     const next = specmini.simulation(DATA.passage, alpha, K, seed), count = specmini.tally();
     for (let n = 0; n < rounds; n += 1) count.add(next());

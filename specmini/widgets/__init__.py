@@ -1,6 +1,7 @@
 """Things a reader can move: live anywidgets with a kernel, one small script without one."""
 
 from specmini.widgets.advice import AdviceCalculator
+from specmini.widgets.drafter_explorer import DrafterExplorer
 from specmini.widgets.explorer import SpeedupExplorer
 from specmini.widgets.interview import Interview
 from specmini.widgets.overlap import OverlapExplorer
@@ -12,6 +13,7 @@ from specmini.widgets.spot import SpotTheErrors
 
 __all__ = [
     "AdviceCalculator",
+    "DrafterExplorer",
     "Interview",
     "OverlapExplorer",
     "PageWidget",

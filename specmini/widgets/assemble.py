@@ -14,6 +14,7 @@ from importlib import resources
 from typing import Any
 
 from specmini import catalog, palette
+from specmini.drafter_map import CHEAPEST, LEVELS
 from specmini.pass_parts import ACTIVATION_BYTES
 from specmini.rules import RULES
 from specmini.widgets import formula_tables, passage
@@ -41,6 +42,8 @@ SCRIPTS = (
     "distributions",
     "overlap_parts",
     "overlap",
+    "drafters_parts",
+    "drafters",
     "formula",
     "grader",
     "interview_fields",
@@ -61,11 +64,11 @@ SCRIPTS = (
     "host",
 )
 STYLES = (
-    *("base", "explorer", "roof", "player", "overlap", "advice"),
+    *("base", "explorer", "roof", "player", "overlap", "drafters", "advice"),
     *("interview", "spot", "progress"),
 )
 WIDGETS = (
-    *("explorer", "roof", "player", "overlap", "advice"),
+    *("explorer", "roof", "player", "overlap", "drafters", "advice"),
     *("interview", "spot", "progress", "read"),
 )
 BYTES_PER_VALUE = 2
@@ -80,6 +83,7 @@ EXPORTS = (
     *("toggled", "graded", "gradeWords", "hintWords"),
     *("adviseOn", "adviceSetting", "costOf", "expectedTokens", "plainSteps"),
     *("commandWords", "askedConcurrencies", "wrongText"),
+    *("placed", "placedWords", "isoSpeedup"),
 )
 
 
@@ -104,6 +108,7 @@ def data() -> dict[str, Any]:
         "rules": list(RULES),
         "formula": formula_tables.tables(),
         "minutes": list(MINUTES),
+        "map": {"cheapest": CHEAPEST, "levels": list(LEVELS)},
     }
 
 

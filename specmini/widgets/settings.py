@@ -81,6 +81,8 @@ RANGES: Mapping[str, Range] = {
     "alpha": Range(0, 1),
     "c": Range(0, 1),
     "K": Range(0, 16, whole=True),
+    "v": Range(1, 8),
+    "h": Range(0, 1),
     "batch": Range(1, 512, whole=True),
     "context": Range(0, 131072, whole=True),
     "overhead_ms": Range(0, 100),

@@ -385,9 +385,45 @@ class Calculator(AnyExplorer):
         return field
 
 
+class Drafters(AnyExplorer):
+    """The drafter explorer."""
+
+    def __init__(self, tab: Page, index: int = 0) -> None:
+        super().__init__(tab, "drafters", index)
+
+    def places(self) -> dict[str, list[tuple[float, float]]]:
+        """Acceptance rate and cost of the marks, as drawn: known, measured, and the reader's."""
+        drawn = self.box.locator("svg").evaluate(
+            """(svg) => {
+              const texts = [...svg.querySelectorAll("text:not(.sm-halo)")].map((text) =>
+                [Number(text.textContent), Number(text.getAttribute("x")),
+                 Number(text.getAttribute("y")), text.getAttribute("text-anchor")])
+                .filter(([value]) => !Number.isNaN(value));
+              const at = (node) => node.getAttribute("transform").match(/[\\d.]+/g).map(Number);
+              return {
+                across: texts.filter(([, , , anchor]) => anchor === "middle"),
+                up: texts.filter(([, , , anchor]) => anchor === "end"),
+                known: [...svg.querySelectorAll(".sm-mark.sm-known")].map(at),
+                measured: [...svg.querySelectorAll(".sm-mark.sm-measured")].map(at),
+                you: [...svg.querySelectorAll(".sm-mark.sm-full")].map(at),
+              };
+            }"""
+        )
+        (left, x0, *_), (right, x1, *_) = drawn["across"][0], drawn["across"][-1]
+        (low, _, y0, _), (high, _, y1, _) = drawn["up"][0], drawn["up"][-1]
+
+        def value(x: float, y: float) -> tuple[float, float]:
+            rate = left + (right - left) * (x - x0) / (x1 - x0)
+            return rate, low * (high / low) ** ((y - (y0 - 4)) / (y1 - y0))
+
+        return {
+            kind: [value(*place) for place in drawn[kind]] for kind in ("known", "measured", "you")
+        }
+
+
 WIDGET_CLASSES = {
     **{"explorer": Explorer, "roof": Roof, "player": Player, "overlap": Overlap},
-    **{"advice": Calculator, "interview": InterviewBox, "spot": Spot},
+    **{"drafters": Drafters, "advice": Calculator, "interview": InterviewBox, "spot": Spot},
 }
 
 

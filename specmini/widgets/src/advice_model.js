@@ -71,7 +71,7 @@ function usualRate(b, setting) {
   if (setting.tokens === null) return b.acceptance[setting.drafter];
   const length = Math.max(setting.length, Math.ceil(setting.tokens - 1));
   const drafted = Math.min((setting.tokens - 1) / draftingShare(b, setting), length);
-  return drafted >= length ? 1 : theory.acceptanceRate(drafted, length);
+  return drafted >= length ? 1 : theory.acceptanceFor(drafted, length);
 }
 
 /* Expected speedup for every K from 0, plain decoding, on. */

@@ -1,0 +1,122 @@
+"""Measured rungs as points of the map, and as the columns of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from specmini.drafter_map import DrafterPoint, equivalent_chain
+
+__all__ = ["Rung", "ladder_columns", "measured_points"]
+
+
+class Rung(Protocol):
+    """One rung in one setting, as ``ladder_results`` has it."""
+
+    @property
+    def rung(self) -> str:
+        """Who drafts."""
+
+    @property
+    def nodes(self) -> int | None:
+        """Most nodes, if it drafts trees."""
+
+    @property
+    def draft_length(self) -> int:
+        """K; the most nodes of a tree."""
+
+    @property
+    def hit_rate(self) -> float:
+        """H."""
+
+    @property
+    def acceptance_rate(self) -> float:
+        """α given a proposal; NaN for a tree."""
+
+    @property
+    def tokens_per_round(self) -> float:
+        """E as counted."""
+
+    @property
+    def drafting_cost(self) -> float:
+        """Time in the drafter a round, in target passes."""
+
+    @property
+    def verify_cost(self) -> float:
+        """v, mean over all rounds."""
+
+    @property
+    def speedup(self) -> float:
+        """By the clock."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the speedup, at 95 %."""
+
+    @property
+    def predicted(self) -> float:
+        """By the formula."""
+
+
+def measured_points(
+    rows: Iterable[Rung], levels: Mapping[str, int], engine: str
+) -> tuple[DrafterPoint, ...]:
+    """The rungs on the map, each at its equivalent chain.
+
+    Args:
+        rows: one for each point.
+        levels: by rung, levels of its trees; rungs without trees need none.
+        engine: what ran them, for the reader.
+
+    Raises:
+        ValueError: a tree's levels are missing.
+    """
+    points = []
+    for row in rows:
+        length = row.draft_length
+        if row.nodes is not None:
+            if row.rung not in levels:
+                raise ValueError(f"levels must hold the tree {row.rung!r}, got {sorted(levels)}")
+            length = levels[row.rung]
+        rate, cost = equivalent_chain(
+            row.tokens_per_round, row.tokens_per_round / row.speedup, length
+        )
+        points.append(
+            DrafterPoint(
+                name=row.rung,
+                rung=row.rung,
+                acceptance_rate=rate,
+                cost_ratio=cost,
+                draft_length=length,
+                speedup=row.speedup,
+                engine=engine,
+                tree=row.nodes is not None,
+            )
+        )
+    return tuple(points)
+
+
+def ladder_columns(rows: Sequence[Rung]) -> dict[str, list[Any]]:
+    """Columns for ``tables.Table``: everything that was measured of some rungs.
+
+    Args:
+        rows: in the order of the table, at least one.
+
+    Raises:
+        ValueError: there are none.
+    """
+    if not rows:
+        raise ValueError("rows must hold at least one rung, got none")
+    return {
+        "drafter": [row.rung for row in rows],
+        "K or nodes": [row.draft_length for row in rows],
+        "hit rate h": [row.hit_rate for row in rows],
+        # of a tree there is no one chance: its E says how well it guesses
+        "α": ["–" if row.nodes else f"{row.acceptance_rate:.2f}" for row in rows],
+        "drafting": [row.drafting_cost for row in rows],
+        "v": [row.verify_cost for row in rows],
+        "E": [row.tokens_per_round for row in rows],
+        "predicted": [row.predicted for row in rows],
+        "speedup": [row.speedup for row in rows],
+        "95%": [f"{row.interval[0]:.2f} to {row.interval[1]:.2f}" for row in rows],
+    }
