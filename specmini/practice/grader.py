@@ -173,7 +173,7 @@ def figure(value: float) -> str:
 def _check_names(node: Node, allowed: Sequence[str]) -> None:
     for name in names(node):
         if name.text not in allowed:
-            known = ", ".join(allowed)
+            known = ", ".join(sorted(allowed))
             raise FormulaError(
                 f"{name.text} at column {name.column} has no place here; use {known}.", name.column
             )

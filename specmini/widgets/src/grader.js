@@ -88,7 +88,7 @@ const grader = (function () {
 
   function read(typed, allowed) {
     const node = formula.parse(typed), stranger = formula.free(node).find(({ text }) => !allowed.includes(text));
-    if (stranger) throw new FormulaError(`${stranger.text} at column ${stranger.column} has no place here; use ${allowed.join(", ")}.`, stranger.column);
+    if (stranger) throw new FormulaError(`${stranger.text} at column ${stranger.column} has no place here; use ${[...allowed].sort().join(", ")}.`, stranger.column);
     return node;
   }
 
