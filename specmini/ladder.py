@@ -42,7 +42,7 @@ from specmini.verify import Verify, verify
 __all__ = ["ChainRung", "TreeRung", "broad_shape", "chain_rungs", "head_rungs", "tree_rungs"]
 
 unsure_below: Final = 0.4  # predicted chance of a whole draft, a middling threshold
-short: Final = (1, 2, 3, 4, 6)  # draft lengths of those that pay for each token
+short: Final = (1, 2, 3, 4)  # draft lengths of those that pay for each token
 long: Final = (2, 4, 8)  # of those that copy
 
 
@@ -120,7 +120,7 @@ def chain_rungs(
         ChainRung("early exit", first_layers, (1, 2, 4)),
         ChainRung("draft model", lambda _, sampling: draft_model(sampling), short),
         ChainRung("draft model, block verification",
-                  lambda _, sampling: draft_model(sampling), (2, 3, 4, 6), verify_block),
+                  lambda _, sampling: draft_model(sampling), (2, 3, 4), verify_block),
         ChainRung("draft model, stops when unsure", stopping, (4, 8), always_proposes=False),
         ChainRung("draft model, gated", gated, (max(verify_costs),), always_proposes=False),
     )  # fmt: skip

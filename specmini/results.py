@@ -43,7 +43,6 @@ class Setting:
         cell: all repeats added up.
         speedups: of each repeat by itself, in order.
         forecast: speedup predicted from stand-alone latencies and the cell's α.
-        rehearsed: speedup predicted from a rehearsal and the cell's α.
     """
 
     draft: str
@@ -52,7 +51,6 @@ class Setting:
     cell: Cell
     speedups: tuple[float, ...]
     forecast: float
-    rehearsed: float
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,6 @@ def _to_json(one: Setting) -> dict[str, Any]:
         "temperature": one.temperature,
         "speedups": [round(value, 4) for value in one.speedups],
         "forecast": round(one.forecast, 4),
-        "rehearsed": round(one.rehearsed, 4),
         **cell_to_json(one.cell),
     }
 
@@ -138,7 +135,6 @@ def _from_json(row: dict[str, Any]) -> Setting:
         cell=cell_from_json(row),
         speedups=tuple(row["speedups"]),
         forecast=row["forecast"],
-        rehearsed=row["rehearsed"],
     )
 
 

@@ -524,7 +524,7 @@ def test_forecast_is_the_formula_with_times_measured_alone():
 
 def test_settings_come_back_as_they_were(run, tmp_path):
     settings = tuple(
-        Setting("small", "code", 0.0, cell, (1.25, 1.5), 1.75, 1.625) for cell in run.cells
+        Setting("small", "code", 0.0, cell, (1.25, 1.5), 1.75) for cell in run.cells
     )  # fmt: skip
     path = tmp_path / "settings.json"
     store(path, Settings({"machine": "a clock"}, settings))

@@ -14,7 +14,7 @@ from specmini.tallies import Acceptance, Tally
 ABOUT = {"sha256": {"target": "a"}, "torch": "2", "new_tokens": 96, "date": "2026-01-01"}
 ONE = Tally(1, 1, 0, 0, 0.0, 1.0, 1.0)
 CELL = Cell(1, (ONE,), (ONE,), replace(ONE, drafted=1), Acceptance((1,), (0,)), (1, 0), 0.0)
-SETTINGS = (Setting("distilled", "prose", 0.0, CELL, (1.0,), 1.0, 1.0),)
+SETTINGS = (Setting("distilled", "prose", 0.0, CELL, (1.0,), 1.0),)
 
 
 @pytest.fixture(scope="module")

@@ -44,6 +44,7 @@ from specmini.pair import Pair, checkpoint_hashes, load_pair
 from specmini.sampling import Sampling, plain
 from specmini.tables import Table
 from specmini.tallies import acceptance
+from specmini.topology import depths
 from specmini.tree_shape import best_tree, expected_tokens
 from specmini.tree_tallies import tree_acceptance
 
@@ -61,7 +62,7 @@ class Plan:
     batch_turns: int
 
 
-EVERYTHING = Plan(("prose", "code"), (0.0, 1.0), 24, 1, 6)
+EVERYTHING = Plan(("prose", "code"), (0.0, 1.0), 16, 1, 4)
 SAMPLE = Plan(("code",), (0.0, 1.0), 4, 1, 2)
 
 
@@ -158,7 +159,7 @@ def tree_rows(rung: TreeRung, kind, temperature, target, prompts, repeats) -> It
 def batch_rows(rung: ChainRung, kind, temperature, pair, batch, turns) -> Iterator[LadderRow]:
     """A rung in a batch; drafts of a model are made for all slots at once."""
     sampling, texts = Sampling(temperature), texts_of(kind, pair)
-    lengths = [length for length in rung.lengths if length in (1, 2, 4)]
+    lengths = [length for length in rung.lengths if length in (2, 4)]
     models = {"draft model": pair.draft, "early exit": early_exit(pair.target, 2)}
 
     def server(length: int, rng) -> Server:
@@ -190,8 +191,14 @@ BATCHED = ("prompt lookup", "suffix matching", "n-gram tables", "early exit", "d
 
 
 def everything(
-    plan: Plan, pair: Pair, data: streams.Streams, heads: Path | None, only: str
+    plan: Plan,
+    pair: Pair,
+    data: streams.Streams,
+    heads: Path | None,
+    only: str,
+    shapes: dict[str, tuple[int, ...]],
 ) -> Iterator[LadderRow]:
+    """All rows; the shapes of the static trees are left in ``shapes``."""
     target = pair.target_model()
     rng = np.random.default_rng(SEED)
     tables = NgramTables(np.concatenate([data.code, data.prose]), target.vocabulary, 4)
@@ -211,6 +218,7 @@ def everything(
                 if only in rung.name:
                     yield from chain_rows(rung, kind, temperature, target, prompts, plan.repeats)
             shape = shape_for(pair, target, Sampling(temperature), earlier[:6])
+            shapes[f"{kind}, T {temperature:g}"] = shape
             for tree in tree_rungs(pair, shape):
                 if only in tree.name:
                     yield from tree_rows(tree, kind, temperature, target, prompts, plan.repeats)
@@ -250,8 +258,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     pair, data = load_pair(), streams.prepare(options.data)
     plan = EVERYTHING if options.write else SAMPLE
+    shapes: dict[str, tuple[int, ...]] = {}
     begun, rows = time.perf_counter(), []
-    for row in everything(plan, pair, data, options.heads, options.only):
+    for row in everything(plan, pair, data, options.heads, options.only, shapes):
         rows.append(row)
         passed = time.perf_counter() - begun
         print(
@@ -267,6 +276,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "measured_by": "tests/benchmarks/ladder.py",
             "kernels": {"target": kernels_of(pair.target_model()),
                         "draft": kernels_of(pair.draft_model())},
+            "static_trees": shapes,
+            "tree_levels": {
+                rung.name: int(max(depths(shape).max() for shape in shapes.values())) + 1
+                if rung.has_one_shape else LEVELS
+                for rung in tree_rungs(pair, next(iter(shapes.values())))
+            },
         }  # fmt: skip
         store_ladder(options.write, Ladder(head, tuple(rows)))
 

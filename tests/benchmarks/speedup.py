@@ -36,7 +36,6 @@ from specmini.gpt import GPT
 from specmini.latency import forecast, pass_times
 from specmini.measure import compare
 from specmini.pair import Pair, checkpoint_hashes, load_pair
-from specmini.rehearsal import rehearse
 from specmini.results import Setting, Settings, load, store
 from specmini.sampling import Sampling
 from specmini.tables import Table
@@ -87,25 +86,16 @@ def prompts_of(kind: str, count: int, pair: Pair) -> list[list[int]]:
     return [pair.tokenizer.encode(one.text)[:PROMPT_TOKENS] for one in frozen(kind)[:count]]
 
 
-def forecasters(
-    target: CachedModel, draft: CachedModel, sampling: Sampling, lengths: Sequence[int]
-):
-    """Predict a cell's speedup from its acceptance rate: from times alone, and from a rehearsal."""
+def forecaster(target: CachedModel, draft: CachedModel, sampling: Sampling, lengths: Sequence[int]):
+    """Predict a cell's speedup from its acceptance rate and from times measured alone."""
     rng = np.random.default_rng(SEED)
     sizes = [1, *(length + 1 for length in lengths)]
     given = {"past": PAST, "rng": rng, "sampling": sampling}
     target_times = pass_times(target, sizes, repeats=60, **given)
     draft_times = pass_times(draft, [1], repeats=300, **given)
-    rehearsed = rehearse(target, draft, lengths, repeats=12, **given)
-
-    def predict(cell: Cell) -> dict[str, float]:
-        rate, length = cell.acceptance.rate, cell.draft_length
-        return {
-            "forecast": forecast(rate, length, target_times, draft_times),
-            "rehearsed": rehearsed.speedup(rate, length),
-        }
-
-    return predict
+    return lambda cell: forecast(
+        cell.acceptance.rate, cell.draft_length, target_times, draft_times
+    )  # fmt: skip
 
 
 class Passes:
@@ -143,7 +133,7 @@ def measure(plan: Plan, repeat: int, pair: Pair, draft: GPT) -> tuple[Setting, .
     """Run one pass through the prompts of a plan."""
     target, drafting = pair.target_model(), fast_model(draft)
     sampling = Sampling(plan.temperature)
-    predict = forecasters(target, drafting, sampling, plan.lengths)
+    predict = forecaster(target, drafting, sampling, plan.lengths)
     run = compare(
         target,
         ModelDrafter(drafting, sampling),
@@ -154,7 +144,7 @@ def measure(plan: Plan, repeat: int, pair: Pair, draft: GPT) -> tuple[Setting, .
         rng=np.random.default_rng([SEED, repeat]),
     )
     return tuple(
-        Setting(plan.draft, plan.kind, plan.temperature, cell, (cell.speedup,), **predict(cell))
+        Setting(plan.draft, plan.kind, plan.temperature, cell, (cell.speedup,), predict(cell))
         for cell in run.cells
     )
 
@@ -182,7 +172,6 @@ def repeated(plan: Plan, pair: Pair, draft: GPT, passes: Passes) -> list[Setting
             cell=pooled([one.cell for one in same]),
             speedups=tuple(one.speedups[0] for one in same),
             forecast=statistics.median(one.forecast for one in same),
-            rehearsed=statistics.median(one.rehearsed for one in same),
         )
         for same in zip(*every, strict=True)
     ]
@@ -246,7 +235,6 @@ def table(settings: Sequence[Setting]) -> Table:
                 "over textbook": cell.speedup / cell.predicted.textbook,
                 "over formula with v": cell.speedup / cell.predicted.with_verify_cost,
                 "over forecast": cell.speedup / one.forecast,
-                "over rehearsal": cell.speedup / one.rehearsed,
                 "bookkeeping": f"{cell.bookkeeping:.1%}",
                 "repetition": cell.repetition,
             }
@@ -271,11 +259,9 @@ def conclusions(settings: Sequence[Setting]) -> str:
                 )
     with_v = [one.cell.speedup / one.cell.predicted.with_verify_cost for one in grid]
     alone = [one.cell.speedup / one.forecast for one in grid]
-    rehearsed = [one.cell.speedup / one.rehearsed for one in grid]
     lines.append(
         f"measured over predicted, median of {len(grid)} cells: {statistics.median(with_v):.3f} "
-        f"with c and v of the loop, {statistics.median(alone):.3f} for the forecast from passes "
-        f"alone, {statistics.median(rehearsed):.3f} for the one from a rehearsal"
+        f"with c and v of the loop, {statistics.median(alone):.3f} for the forecast"
     )
     return "\n".join(lines)
 
