@@ -108,4 +108,5 @@ def _flips(loads: Sweep, policies: list[str]) -> str:
             told.append(f"{name} wins up to {flip:.0f} requests a second and loses beyond")
         else:
             told.append(f"{name} never wins")
-    return f"{'; '.join(told)}"
+    claim = "; ".join(told)
+    return claim[0].upper() + claim[1:]
