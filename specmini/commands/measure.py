@@ -58,20 +58,22 @@ def add(commands: Commands) -> None:
 
 def answered(given: argparse.Namespace) -> str:
     """What the command prints."""
+    lengths, sampling = _lengths(given.draft_length), Sampling(given.temperature)
+    if given.count < 1:
+        raise ValueError(f"--count must be at least 1, got {given.count}")
     try:
         from specmini.trial import try_pair
 
         target, draft, encode = _models(given.target, given.draft)
     except ImportError as error:
         raise ValueError(f"measure needs {error.name}: pip install specmini[lab]") from None
-    lengths = _lengths(given.draft_length)
     prompts = _prompts(given, encode)
     trial = try_pair(
         target,
         draft,
         prompts,
         draft_lengths=lengths,
-        sampling=Sampling(given.temperature),
+        sampling=sampling,
         new_tokens=given.new_tokens,
         rng=np.random.default_rng(given.seed),
         progress=progress_bar("turns"),
@@ -190,8 +192,6 @@ def _lengths(text: str) -> list[int]:
 
 def _prompts(given: argparse.Namespace, encode: Callable[[str], list[int]]) -> list[list[int]]:
     """The first prompts, encoded; those of the package cut to the same length."""
-    if given.count < 1:
-        raise ValueError(f"--count must be at least 1, got {given.count}")
     if given.prompts is None:
         from specmini.excerpts import frozen
 
