@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from html import escape
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Any, ClassVar
@@ -162,7 +163,13 @@ def _add_progress(
         ]
         data = json.dumps(listed, ensure_ascii=False).replace("<", "\\u003c")
         contents = f'<script type="application/json" id="specmini-contents">{data}</script>'
-        context["body"] = body + contents
+        # Without a script the table lists the chapters all the same, and takes the same room.
+        rows = "".join(
+            f'<tr><th scope="row"><a href="{one["id"]}.html">{escape(one["title"])}</a></th>'
+            "<td>to read</td></tr>"
+            for one in listed
+        )
+        context["body"] = body.replace("<tbody>", f"<tbody>{rows}", 1) + contents
 
 
 def _add_page_files(

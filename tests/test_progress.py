@@ -172,7 +172,7 @@ def test_the_panel_knows_the_exercises_of_the_book():
     }
     assert repr(ProgressPanel()) == "ProgressPanel(pages=['spot'])"
     html = ProgressPanel().fallback_html()
-    assert f"<th>Spot the errors</th><td>{len(passages())} exercises</td>" in html
+    assert f'<th scope="row">Spot the errors</th><td>{len(passages())} exercises</td>' in html
 
 
 @pytest.mark.parametrize(

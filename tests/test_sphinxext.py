@@ -169,8 +169,9 @@ def test_a_chapter_ends_in_a_button_and_the_panel_gets_the_list_of_chapters():
     assert other["body"] == "<p>Text</p>"
     sphinxext._add_page_files(app, "book/speedup", "page.html", {}, None)
     assert app.files == ["specmini.js", "specmini.css"]
-    panel = {"body": '<div data-specmini="progress"></div>'}
+    panel = {"body": '<div data-specmini="progress"><table><tbody></tbody></table></div>'}
     sphinxext._add_progress(app, "book/progress", "page.html", panel, None)
+    assert '<a href="speedup.html">Speed&lt;/script&gt;up</a>' in panel["body"]
     data = panel["body"].partition('id="specmini-contents">')[2].removesuffix("</script>")
     assert "<" not in data
     assert json.loads(data) == [{"id": "speedup", "title": "Speed</script>up"}]

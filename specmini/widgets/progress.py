@@ -15,8 +15,8 @@ from specmini.widgets.settings import refuse, with_keys
 KEYS = ("id", "title", "items")
 id_form = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 READ_FALLBACK = (
-    '<div class="sm-fallback sm-fallback-read">With JavaScript there is a button here that notes '
-    "in your browser that you have read this page.</div>"
+    '<div class="sm-fallback sm-fallback-read">With JavaScript a button here notes that you have '
+    "read this page.</div>"
 )
 
 
@@ -54,7 +54,8 @@ class ProgressPanel(PageWidget):
     def fallback_html(self) -> str:
         """Return what can be known without a script: the exercises there are."""
         rows = "".join(
-            f"<tr><th>{escape(page['title'])}</th><td>{len(page['items'])} exercises</td></tr>"
+            f'<tr><th scope="row">{escape(page["title"])}</th>'
+            f"<td>{len(page['items'])} exercises</td></tr>"
             for page in self.pages
         )
         return (
