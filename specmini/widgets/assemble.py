@@ -15,6 +15,7 @@ from typing import Any
 
 from specmini import catalog, palette
 from specmini.pass_parts import ACTIVATION_BYTES
+from specmini.practice import schedule
 from specmini.rules import RULES
 from specmini.widgets import passage
 from specmini.widgets.roof_figure import LEAST, speeds
@@ -40,17 +41,19 @@ SCRIPTS = (
     "distributions",
     "overlap_parts",
     "overlap",
+    "schedule",
+    "flash_cards",
     "host",
 )
-STYLES = ("base", "explorer", "roof", "player", "overlap")
-WIDGETS = ("explorer", "roof", "player", "overlap")
+STYLES = ("base", "explorer", "roof", "player", "overlap", "flash_cards")
+WIDGETS = ("explorer", "roof", "player", "overlap", "cards")
 BYTES_PER_VALUE = 2
 
 # What the page and the notebook start from, and what the tests look into.
 EXPORTS = (
     *("esm", "mountAll", "DATA", "theory", "roofline", "evaluate", "passes", "simulation"),
     *("recording", "tally", "told", "tape", "cut", "pageModel", "refusal", "impossible"),
-    *("compared", "overlapWords", "largest", "recoveredWords"),
+    *("compared", "overlapWords", "largest", "recoveredWords", "schedule"),
 )
 
 
@@ -73,6 +76,15 @@ def data() -> dict[str, Any]:
         "models": _as_table(models),
         "passage": passage.text(),
         "rules": list(RULES),
+        "schedule": {
+            "grades": list(schedule.grades),
+            "quality": schedule.QUALITY,
+            "ease_gain": schedule.EASE_GAIN,
+            "ranges": schedule.RANGES,
+            "first_ease": schedule.FIRST_EASE,
+            "first_intervals": schedule.FIRST_INTERVALS,
+            "format": schedule.FORMAT,
+        },
     }
 
 
@@ -119,7 +131,7 @@ def module(widget: str) -> str:
     """Return the script as the ES module of one anywidget.
 
     Args:
-        widget: ``"explorer"``, ``"roof"``, ``"player"`` or ``"overlap"``.
+        widget: one of ``WIDGETS``.
 
     Raises:
         ValueError: there is no such widget.

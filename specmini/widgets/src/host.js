@@ -44,7 +44,7 @@ function keepKeys(event) {
 }
 
 // What a widget is built from, rather than what it shows: a change means building it again.
-const PLANS = { explorer: ["controls"], roof: [], player: ["recording", "title"], overlap: ["contexts"] };
+const PLANS = { explorer: ["controls"], roof: [], player: ["recording", "title"], overlap: ["contexts"], cards: ["cards"] };
 
 const esm = (name) => ({
   render({ model, el }) {
