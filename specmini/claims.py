@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, get_args
 
 from specmini import checks
 
-__all__ = ["Claim", "Ledger", "Source", "claims", "subjects", "verdicts"]
+__all__ = ["Claim", "Ledger", "Source", "claims", "places", "subjects", "verdicts"]
 
 Verdict = Literal["holds", "holds with a condition", "outdated", "undocumented", "wrong"]
 Subject = Literal[
@@ -172,7 +172,7 @@ def _parse(entries: Sequence[dict[str, Any]]) -> tuple[Claim, ...]:
 
 
 def _block(one: Claim) -> str:
-    evidence = _places(one.shown)
+    evidence = places(one.shown)
     evidence += [f"{{cite}}`{paper}`" for paper in one.papers]
     evidence += [f"[{source.title}]({source.url}) ({source.date})" for source in one.sources]
     kind = one.verdict.partition(" ")[0]
@@ -184,12 +184,16 @@ def _block(one: Claim) -> str:
     )
 
 
-def _places(shown: Sequence[str]) -> list[str]:
-    """One entry a page, with its places in parentheses."""
+def places(shown: Sequence[str]) -> list[str]:
+    """Return places of the book as MyST links: one a page, what is on it in parentheses.
+
+    Args:
+        shown: each ``page``, ``page#label`` or ``page/Heading``, as ``Claim`` checks it.
+    """
     pages: dict[str, list[str]] = {}
     for place in shown:
         match = place_form.fullmatch(place)
-        assert match is not None  # Claim has checked it
+        assert match is not None  # whoever took the text in has checked it
         page, label, heading = match.groups()
         places = pages.setdefault(page, [])
         if heading:

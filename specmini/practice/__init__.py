@@ -4,5 +4,6 @@
 * ``source`` reads what goes beyond them, YAML files in ``specmini/data/practice``, and holds each
   to its schema; ``stated`` computes the numbers that their answers state.
 * ``followups``, ``cards`` and ``sheet`` make pages of both; ``markup`` renders a block's Markdown.
-* ``schedule`` says which card is due; ``anki`` and ``sheet_pdf`` write files to take along.
+* ``schedule`` says which card is due; ``anki`` and ``sheet_pdf`` write files to take along, and
+  ``site`` has the build do so.
 """

@@ -23,7 +23,7 @@ import yaml
 
 from specmini import checks
 
-__all__ = ["BOOK", "Block", "Kind", "blocks", "chapter_titles", "chapters", "parse"]
+__all__ = ["BOOK", "Block", "Kind", "blocks", "chapter_titles", "chapters", "notation", "parse"]
 
 BOOK: Final = Path(__file__).parents[2] / "book"
 
@@ -39,6 +39,7 @@ directive = re.compile(
     re.MULTILINE,
 )
 heading = re.compile(r"^## (.+)$", re.MULTILINE)
+symbol_row = re.compile(r"^\* - \$(.+)\$\n  - `(.+)`\n  - (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -129,9 +130,7 @@ def chapters(book: Path = BOOK) -> tuple[str, ...]:
     names = [Path(entry["file"]).name for part in parts for entry in part["chapters"]]
     pages = {name: _markdown(book, name) for name in names}
     return tuple(
-        name
-        for name, text in pages.items()
-        if all(f"\n:class: {part}\n" in text for part in PARTS)
+        name for name, text in pages.items() if all(f"\n:class: {part}\n" in text for part in PARTS)
     )
 
 
@@ -162,6 +161,18 @@ def blocks(kind: Kind | None = None, book: Path = BOOK) -> tuple[Block, ...]:
                 raise ValueError(f"ids of the book must differ, got {block.id!r} twice")
             found[block.id] = block
     return tuple(block for block in found.values() if kind in (None, block.kind))
+
+
+def notation(book: Path = BOOK) -> dict[str, tuple[str, str]]:
+    """Return the symbols of the notation page: TeX to its name in the code and its meaning.
+
+    Raises:
+        ValueError: the page has no table of symbols.
+    """
+    rows = symbol_row.findall((book / "notation.md").read_text(encoding="utf-8"))
+    if not rows:
+        raise ValueError("notation.md must hold a table of symbols, got none")
+    return {symbol: (name, meaning) for symbol, name, meaning in rows}
 
 
 @cache

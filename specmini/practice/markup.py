@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from html import escape
+from html import escape, unescape
 from typing import Any, Final
 
 from markdown_it import MarkdownIt
@@ -23,7 +23,7 @@ from mdit_py_plugins.myst_role import myst_role_plugin
 from specmini.practice import gather
 from specmini.practice.unicode_math import as_text
 
-__all__ = ["anki_math", "mathml", "to_html", "to_text"]
+__all__ = ["anki_math", "mathml", "relative_link", "to_html", "to_text"]
 
 # What a reference to a labelled thing is called away from its page, by the beginning of the label.
 NOUNS: Final = {
@@ -35,6 +35,7 @@ NOUNS: Final = {
     "tab-": "this table",
 }
 ROLES: Final = ("doc", "eq", "ref", "prf:ref", "numref", "cite")
+relative_link: Final = re.compile(r'<a href="(?!https?:)[^"]*">(.*?)</a>')
 titled: Final = re.compile(r"(?P<title>.+?) <(?P<target>[\w-]+)>")
 
 
@@ -70,7 +71,7 @@ class _Reader:
         match = titled.fullmatch(content)
         target = match["target"] if match else content
         if name == "cite":
-            return "".join(f" ({words})" for words in [_cited(content)])
+            return f"({_cited(content)})"
         if name == "doc":
             words = match["title"] if match else self.titles.get(target, target.capitalize())
             return f'<a href="{escape(target)}.html">{escape(words)}</a>'
@@ -95,8 +96,7 @@ def to_html(text: str, page: str, math: Callable[[str, bool], str] = mathml) -> 
     tokens = parser.parse(text)
     for token in tokens:
         _resolve(token, reader)
-    html: str = parser.renderer.render(tokens, parser.options, {})
-    return re.sub(r"\s+\((?=[A-Z])", " (", html).strip()
+    return str(parser.renderer.render(tokens, parser.options, {})).strip()
 
 
 def to_text(text: str) -> str:
@@ -107,10 +107,7 @@ def to_text(text: str) -> str:
     """
     html = to_html(text, "", lambda tex, display: escape(as_text(tex)))
     html = re.sub(r"</(p|li|ul|ol|pre)>", " ", html)
-    plain = re.sub(r"<[^>]+>", "", html)
-    for entity, letter in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&amp;", "&")):
-        plain = plain.replace(entity, letter)
-    return " ".join(plain.split())
+    return " ".join(unescape(re.sub(r"<[^>]+>", "", html)).split())
 
 
 def _parser() -> MarkdownIt:

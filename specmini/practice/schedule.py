@@ -133,9 +133,7 @@ def queue(
     """
     known = [(card, memories[card]) for card in cards if card in memories]
     due = [
-        card
-        for card, memory in sorted(known, key=lambda pair: pair[1].due)
-        if memory.due <= today
+        card for card, memory in sorted(known, key=lambda pair: pair[1].due) if memory.due <= today
     ]
     begun = sum(memory.first == today for memory in memories.values())
     new = [card for card in cards if card not in memories][: max(0, new_per_day - begun)]

@@ -20,9 +20,7 @@ SYMBOLS: Final = {
 SPACES: Final = {",": " ", ";": " ", "!": "", " ": " ", "{": "{", "}": "}", "%": "%", "\\": "; "}
 GROUPS: Final = ("text", "operatorname", "mathrm", "big", "Big", "left", "right", "bigl", "bigr")
 RAISED: Final = dict(zip("0123456789+-=()in", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁱⁿ", strict=True)) | {"*": "*"}
-LOWERED: Final = dict(
-    zip("0123456789+-=()aeijnx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑᵢⱼₙₓ", strict=True)
-)
+LOWERED: Final = dict(zip("0123456789+-=()aeijnx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑᵢⱼₙₓ", strict=True))
 piece: Final = re.compile(r"\\([a-zA-Z]+|.)|([_^])|([{}])|(\s+)|(.)", re.DOTALL)
 
 

@@ -52,7 +52,9 @@ class FlashCards(PageWidget):
 
     @traitlets.validate("cards")
     def _well_formed(self, proposal: Any) -> list[dict[str, str]]:
-        given = [with_keys(f"cards[{n}]", one, CARD_KEYS) for n, one in enumerate(proposal["value"])]
+        given = [
+            with_keys(f"cards[{n}]", one, CARD_KEYS) for n, one in enumerate(proposal["value"])
+        ]
         ids = [one["id"] for one in given]
         if not ids or len(set(ids)) < len(ids):
             refuse("cards", "be at least one, with ids that differ", ids)
