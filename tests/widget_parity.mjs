@@ -73,6 +73,19 @@ const functions = {
     return { tokens, times, end, plainEnd, slower, plainly: [0, ...times].map(plainly) };
   },
   refusal: (name, value) => specmini.refusal(DATA.ranges[name], name, value),
+  review: (memory, grade, today) => specmini.schedule.review(memory, grade, today),
+  queue(entries, ids, today, newPerDay) {
+    const { due, fresh, drill } = specmini.schedule.queue(specmini.schedule.from(entries), ids, today, newPerDay);
+    return [...due, ...fresh, ...drill];
+  },
+  exported: (entries) => specmini.schedule.dumps(specmini.schedule.from(entries)),
+  imported(text) {
+    try {
+      return specmini.schedule.loads(text).size;
+    } catch (error) {
+      return error.message;
+    }
+  },
   page_model(steps) {
     const model = specmini.pageModel({ alpha: 0.8, words: ["a"] }), heard = [];
     const react = () => heard.push(model.get("alpha"));

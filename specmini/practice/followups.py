@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from typing import Final
+from typing import Any, Final
 
 from specmini import claims
 from specmini.practice import gather, markup, source
@@ -61,15 +61,15 @@ def followups() -> tuple[FollowUp, ...]:
     Raises:
         ValueError: the file breaks its schema.
     """
-    return tuple(
-        FollowUp(
-            **{
-                name: tuple(value) if isinstance(value, list) else value.strip()
-                for name, value in item.items()
-            }
-        )
-        for item in source.read("followups")
-    )
+    return tuple(map(_followup, source.read("followups")))
+
+
+def _followup(item: dict[str, Any]) -> FollowUp:
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value.strip()
+        for name, value in item.items()
+    }
+    return FollowUp(**fields)
 
 
 class FollowUps:

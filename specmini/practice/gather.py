@@ -13,10 +13,11 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 import yaml
@@ -134,16 +135,18 @@ def chapters(book: Path = BOOK) -> tuple[str, ...]:
     )
 
 
-def chapter_titles(book: Path = BOOK) -> dict[str, str]:
+@cache
+def chapter_titles(book: Path = BOOK) -> Mapping[str, str]:
     """Return chapter names with their titles, in reading order.
 
     Raises:
         ValueError: there is no book at that place.
     """
-    return {
+    titles = {
         name: re.findall(r"^# (.+)$", _markdown(book, name), re.MULTILINE)[0]
         for name in chapters(book)
     }
+    return MappingProxyType(titles)
 
 
 def blocks(kind: Kind | None = None, book: Path = BOOK) -> tuple[Block, ...]:
@@ -154,13 +157,18 @@ def blocks(kind: Kind | None = None, book: Path = BOOK) -> tuple[Block, ...]:
     """
     if kind is not None:
         checks.choice("kind", kind, KINDS)
+    return tuple(block for block in _all(book) if kind in (None, block.kind))
+
+
+@cache
+def _all(book: Path) -> tuple[Block, ...]:
     found: dict[str, Block] = {}
     for chapter in chapters(book):
         for block in parse(chapter, _markdown(book, chapter)):
             if block.id in found:
                 raise ValueError(f"ids of the book must differ, got {block.id!r} twice")
             found[block.id] = block
-    return tuple(block for block in found.values() if kind in (None, block.kind))
+    return tuple(found.values())
 
 
 def notation(book: Path = BOOK) -> dict[str, tuple[str, str]]:

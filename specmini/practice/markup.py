@@ -8,7 +8,7 @@ Only the syntax that blocks use is known; what is not is an error, never a raw `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from html import escape, unescape
@@ -35,6 +35,7 @@ NOUNS: Final = {
     "tab-": "this table",
 }
 ROLES: Final = ("doc", "eq", "ref", "prf:ref", "numref", "cite")
+with_punctuation: Final = re.compile(r"(<math>(?:(?!</math>).)*</math>[,.;:?!)]+)")
 relative_link: Final = re.compile(r'<a href="(?!https?:)[^"]*">(.*?)</a>')
 titled: Final = re.compile(r"(?P<title>.+?) <(?P<target>[\w-]+)>")
 
@@ -63,7 +64,7 @@ class _Reader:
 
     math: Callable[[str, bool], str]
     page: str
-    titles: dict[str, str] = field(default_factory=gather.chapter_titles)
+    titles: Mapping[str, str] = field(default_factory=gather.chapter_titles)
 
     def role(self, name: str, content: str) -> str:
         if name not in ROLES:
@@ -96,7 +97,9 @@ def to_html(text: str, page: str, math: Callable[[str, bool], str] = mathml) -> 
     tokens = parser.parse(text)
     for token in tokens:
         _resolve(token, reader)
-    return str(parser.renderer.render(tokens, parser.options, {})).strip()
+    html = str(parser.renderer.render(tokens, parser.options, {})).strip()
+    # Browsers would let a comma begin a line after a formula.
+    return with_punctuation.sub(r'<span style="white-space:nowrap">\1</span>', html)
 
 
 def to_text(text: str) -> str:
@@ -110,6 +113,7 @@ def to_text(text: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", "", html)).split())
 
 
+@cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False})
     parser.use(dollarmath_plugin, allow_space=False, double_inline=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import matplotlib
 from fpdf import FPDF
@@ -17,7 +17,7 @@ from specmini import checks
 from specmini.palette import ROLES
 from specmini.practice import markup
 from specmini.practice.files import replaced
-from specmini.practice.sheet import Line, lines, symbols
+from specmini.practice.sheet import lines, symbols
 from specmini.practice.unicode_math import as_text
 
 __all__ = ["FORMATS", "TITLE", "file_name", "write"]
@@ -28,6 +28,14 @@ MARGIN: Final = 12.0  # mm
 GAP: Final = 8.0
 LARGEST, SMALLEST = 10.0, 7.0  # points
 FONT: Final = "sheet"
+
+
+class Side(NamedTuple):
+    """One column: its heading, names with texts, and the role whose color the heading has."""
+
+    heading: str
+    entries: list[tuple[str, str]]
+    role: str
 
 
 def file_name(paper: str) -> str:
@@ -47,18 +55,22 @@ def write(path: Path, paper: str = "A4") -> None:
     """
     checks.choice("paper", paper, FORMATS)
     found = lines()
+    names = "   ".join(f"{as_text(tex)} {name}" for tex, name in symbols().items())
+    said = [(line.title, markup.to_text(line.memory)) for line in found]
+    not_said = [(f"✗ “{markup.to_text(line.flag)}”", markup.to_text(line.why)) for line in found]
+    sides = (Side("Remember", said, "target"), Side("Don't say", not_said, "rejected"))
     size = LARGEST
     while True:
-        sheet, bottom = _set(found, paper, size)
+        sheet, bottom = _set(names, sides, paper, size)
         if bottom <= sheet.h - MARGIN:
             break
-        size -= 0.25
+        size -= 0.5
         if size < SMALLEST:
             raise ValueError(f"sheet must fit one page in type of {SMALLEST} points or more")
     replaced(path, lambda unfinished: sheet.output(str(unfinished)))
 
 
-def _set(found: tuple[Line, ...], paper: str, size: float) -> tuple[FPDF, float]:
+def _set(names: str, sides: tuple[Side, ...], paper: str, size: float) -> tuple[FPDF, float]:
     """The sheet in one size of type, and how far down the longer side reaches, in mm."""
     sheet = FPDF(format=paper.lower())
     sheet.set_title(TITLE)
@@ -73,23 +85,14 @@ def _set(found: tuple[Line, ...], paper: str, size: float) -> tuple[FPDF, float]
     whole = sheet.w - 2 * MARGIN
     sheet.set_xy(MARGIN, MARGIN)
     _write(sheet, TITLE, whole, 1.5 * size, bold=True)
-    names = "   ".join(f"{as_text(tex)} {name}" for tex, name in symbols().items())
     _write(sheet, names, whole, 0.9 * size, role="muted")
     top, width = sheet.get_y() + 0.3 * size, (whole - GAP) / 2
-    sides = (
-        ("Remember", [(line.title, markup.to_text(line.memory)) for line in found], "target"),
-        (
-            "Don't say",
-            [(f"✗ “{markup.to_text(line.flag)}”", markup.to_text(line.why)) for line in found],
-            "rejected",
-        ),
-    )
     bottoms = []
-    for number, (heading, entries, role) in enumerate(sides):
+    for number, side in enumerate(sides):
         sheet.set_left_margin(MARGIN + number * (width + GAP))
         sheet.set_xy(MARGIN + number * (width + GAP), top)
-        _write(sheet, heading, width, 1.15 * size, bold=True, role=role)
-        for name, text in entries:
+        _write(sheet, side.heading, width, 1.15 * size, bold=True, role=side.role)
+        for name, text in side.entries:
             sheet.set_y(sheet.get_y() + 0.12 * size)
             _write(sheet, name, width, size, bold=True)
             _write(sheet, text, width, size)

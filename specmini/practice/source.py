@@ -33,7 +33,9 @@ def read(name: str, folder: Traversable = FOLDER) -> list[dict[str, Any]]:
     """
     file = f"{name}.yaml"
     try:
-        items = yaml.load((folder / file).read_text(encoding="utf-8"), Loader=_Strict)
+        text = (folder / file).read_text(encoding="utf-8")
+        _refuse_repeated_keys(yaml.compose(text, Loader=yaml.SafeLoader))
+        items = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(f"{file} must be YAML: {' '.join(str(error).split())}") from None
     schema = yaml.safe_load((folder / f"{name}.schema.yaml").read_text(encoding="utf-8"))
@@ -88,14 +90,16 @@ def _names(values: Any) -> Sequence[str]:
     return list(values)
 
 
-class _Strict(yaml.SafeLoader):
-    """Refuses a key that stands twice in one item; YAML readers would keep the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(
-                    problem=f"key {key!r} stands twice", problem_mark=node.start_mark
-                )
-        return super().construct_mapping(node, deep)
+def _refuse_repeated_keys(node: Any) -> None:
+    """YAML readers would keep the last of two; which one was meant is for the author to say."""
+    if isinstance(node, yaml.MappingNode):
+        keys = [key.value for key, _ in node.value]
+        repeated = next((key for key in keys if keys.count(key) > 1), None)
+        if repeated is not None:
+            line = node.start_mark.line + 1
+            raise yaml.YAMLError(f"key {repeated!r} stands twice in the item of line {line}")
+        for _, value in node.value:
+            _refuse_repeated_keys(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            _refuse_repeated_keys(value)

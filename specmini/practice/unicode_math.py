@@ -53,7 +53,8 @@ def _sequence(tex: str, closing: bool) -> tuple[str, str]:
 
 def _one(tex: str) -> tuple[str, str]:
     match = piece.match(tex)
-    assert match is not None  # any character matches
+    if match is None:
+        raise ValueError("formula must go on after a command that takes an argument")
     command, script, brace, space, letter = match.groups()
     rest = tex[match.end() :]
     if brace:

@@ -108,7 +108,7 @@ def pytest_generate_tests(metafunc):
         "roof": built_site.widgets("roof"),
         "widget": [
             (kind, *place)
-            for kind in ("explorer", "roof", "player", "overlap")
+            for kind in ("explorer", "roof", "player", "overlap", "cards")
             for place in built_site.widgets(kind)
         ],
     }
