@@ -106,9 +106,9 @@ class Sheet:
         )
         return (
             f'<div class="specmini-sheet"><ul class="symbols">{names}</ul>'
-            f'<div class="sides"><section aria-label="Remember"><p class="side">Remember</p>'
-            f'<dl>{said}</dl></section><section aria-label="Don\'t say">'
-            f'<p class="side">Don\'t say</p><dl>{not_said}</dl></section></div></div>'
+            f'<div class="sides"><div><p class="side">Remember</p>'
+            f'<dl>{said}</dl></div><div>'
+            f'<p class="side">Don\'t say</p><dl>{not_said}</dl></div></div></div>'
         )
 
 

@@ -114,6 +114,7 @@ def test_a_day_ends_and_more_can_be_begun(opened):
 
 
 def test_a_deck_shows_its_own_cards(opened):
+    opened.type_number("New cards a day", "100")
     deck = opened.box.get_by_label("Deck")
     for chapter in deck.locator("option").evaluate_all("(all) => all.map((one) => one.value)")[1:]:
         deck.select_option(chapter)

@@ -40,7 +40,7 @@ def test_every_follow_up_of_every_chapter_has_an_anchor(site):
 
 def test_the_files_to_take_along_are_linked_and_real(site):
     links = re.findall(
-        r'href="\.\./(_static/specmini-[^"]+)"',
+        r'href="\.\./(_static/specmini-[\w-]+\.(?:apkg|pdf))"',
         "".join(map(built_site.text_of, (SHEET, "book/cards.html"))),
     )
     names = {
@@ -60,6 +60,9 @@ def test_the_files_to_take_along_are_linked_and_real(site):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_sheet_prints_on_one_side(reader, paper, scheme):
     tab = reader.open(SHEET, scheme=scheme)
+    tab.emulate_media(media="print")
+    assert tab.locator(".specmini-sheet dd").last.is_visible()
+    tab.emulate_media(media="null")
     printed = tab.pdf(format=paper, print_background=True)
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
 
