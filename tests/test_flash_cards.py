@@ -200,7 +200,7 @@ def test_the_widget_shows_one_deck():
     ("settings", "message"),
     [
         ({"deck": "spedup"}, "deck must be one of ''"),
-        ({"new_per_day": 101}, r"new_per_day must be a whole number in \[0, 100\], got 101"),
+        ({"new_per_day": 101}, r"new_per_day must be a whole number in \[1, 100\], got 101"),
         ({"memories": {"a": 1}}, "memory of a must have the fields"),
         ({"answers": [{"card": "a", "grade": "fine", "day": 1}]}, "be one of again, hard, good"),
         ({"answers": [1]}, r"answers\[0\] must be a dict with the keys card, grade, day"),

@@ -30,7 +30,7 @@ class FlashCards(PageWidget):
     Attributes:
         cards: the cards, HTML in question and answer; those of the book if not given.
         deck: name of a chapter, or ``""`` for all.
-        new_per_day: most cards begun on one day, 0 to 100.
+        new_per_day: most cards begun on one day, 1 to 100.
         memories: card id to the fields of a ``schedule.Memory``.
         answers: what was answered since the widget was made: card, grade and day of each.
 

@@ -87,7 +87,7 @@ RANGES: Mapping[str, Range] = {
     "seed": Range(0, 2**32 - 1, whole=True),
     "target_temperature": Range(0, 2),
     "draft_temperature": Range(0, 2),
-    "new_per_day": Range(0, 100, whole=True),
+    "new_per_day": Range(1, 100, whole=True),
 }
 BITS = ARITHMETIC_BITS
 DEVICES = (1, 2, 4, 8)

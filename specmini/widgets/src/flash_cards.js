@@ -122,14 +122,14 @@ function cards({ model, el, anchor }) {
       where.textContent = "";
       question.textContent = nothingLeft();
       answer.replaceChildren();
-      actions.replaceChildren(button("Begin ten more", () => { extra += 10; turn(); focusFirst(); }));
+      actions.replaceChildren(more);
       return;
     }
     where.replaceChildren(current.title, known ? `, last seen ${known.last === today() ? "today" : `${plural(today() - known.last, "day")} ago`}` : ", new");
     html(question, current.question);
     if (!open) {
       answer.replaceChildren();
-      actions.replaceChildren(button("Show answer", reveal));
+      if (show.parentNode !== actions) actions.replaceChildren(show);
       return;
     }
     html(answer, current.answer);
@@ -144,6 +144,8 @@ function cards({ model, el, anchor }) {
     const days = [...box.read()].filter(([id]) => ids.has(id)).map(([, memory]) => dueDay(memory)).filter((day) => day > today());
     return days.length ? `Done for today. The next card is due ${inDays(Math.min(...days) - today())}.` : "Done for today.";
   }
+  const show = button("Show answer", reveal);
+  const more = button("Begin ten more", () => { extra += 10; turn(); focusFirst(); });
   const focusFirst = () => actions.firstElementChild.focus();
   function reveal() {
     open = true;
