@@ -107,7 +107,7 @@ class Sheet:
         return (
             f'<div class="specmini-sheet"><ul class="symbols">{names}</ul>'
             f'<div class="sides"><div><p class="side">Remember</p>'
-            f'<dl>{said}</dl></div><div>'
+            f"<dl>{said}</dl></div><div>"
             f'<p class="side">Don\'t say</p><dl>{not_said}</dl></div></div></div>'
         )
 

@@ -173,16 +173,16 @@ function cards({ model, el, anchor }) {
   }
 
   const fields = [
+    numberField(model, DATA.ranges.new_per_day, { name: "new_per_day", label: "New cards a day", step: 1 }),
     choice(model, { name: "deck", label: "Deck", choose: (values) => { change(model, values); current = null; turn(); },
       options: () => [["", `all ${decks.length} chapters`], ...decks].map(([value, text]) => ({ value, text })) }),
-    numberField(model, DATA.ranges.new_per_day, { name: "new_per_day", label: "New cards a day", step: 1 }),
   ];
   const inside = h("div");
   const details = h("details", { ontoggle: () => {
     if (details.open && !inside.childElementCount) inside.replaceChildren(...keeping(box, ids, told, () => { current = null; turn(); }));
   } }, h("summary", {}, "Export, import, reset"), inside);
   // Only for paper: every card with its answer.
-  const printed = h("dl", { class: "sm-printed" }, all.map((card) => {
+  const printed = h("dl", { class: "sm-printed" }, all.flatMap((card) => {
     const term = h("dt"), text = h("dd");
     html(term, card.question);
     html(text, card.answer);
