@@ -46,8 +46,9 @@ itself, which is sampling to generate, does not::
     calibration  the roofline's constants for the computer at hand
 
 Around them: ``palette``, ``tables`` and ``figures`` show, ``widgets`` let a reader move things,
-``sphinxext``, ``formulas`` and ``notebooks`` turn the chapters into a site. The paper wing imports
-neither the lab nor these. ``specmini.theory`` and the others are loaded when first used.
+``practice`` asks back what the chapters teach, ``sphinxext``, ``formulas`` and ``notebooks`` turn
+the chapters into a site. The paper wing imports neither the lab nor these. ``specmini.theory`` and
+the others are loaded when first used.
 """
 
 from importlib import import_module

@@ -20,6 +20,7 @@ LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "pytho
 UNSTABLE_OUTPUTS = ("application/vnd.jupyter.widget-view+json",)
 
 CELL_METADATA = ("tags", "mystnb")
+PAGE_METADATA = ("mystnb",)  # how the build runs the page
 
 
 def read(path: Path) -> NotebookNode:
@@ -31,7 +32,8 @@ def read(path: Path) -> NotebookNode:
 def normalized(notebook: NotebookNode) -> NotebookNode:
     """A copy in stored form: no clocks, no versions, no widget state, cells counted from 1."""
     book: NotebookNode = nbformat.from_dict(notebook)
-    book.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE})
+    kept = {key: book.metadata[key] for key in PAGE_METADATA if key in book.metadata}
+    book.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE} | kept)
     book.nbformat, book.nbformat_minor = 4, 5
     count = 0
     for index, cell in enumerate(book.cells):

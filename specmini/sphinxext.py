@@ -6,6 +6,7 @@
   kernels, ipywidgets) are left out, and so are files that no page uses.
 * Fresh numbers: executed chapters are cached, and the cache is void once the package changes or
   another version of something is installed.
+* Practice: see ``specmini.practice.site``.
 """
 
 import hashlib
@@ -26,6 +27,7 @@ from sphinx.config import Config
 
 from specmini import __version__, formulas, icons, notebooks, palette
 from specmini.figures.style import themed_svg
+from specmini.practice import site as practice_site
 from specmini.widgets import assemble
 from specmini.widgets.page import MIME as WIDGET_MIME
 from specmini.widgets.progress import read_mark
@@ -132,6 +134,7 @@ def _configure(app: Sphinx, config: Config) -> None:
     (assets / "book.css").write_text(palette.css_variables() + book_style, encoding="utf-8")
     (assets / "specmini.js").write_text(assemble.javascript(), encoding="utf-8")
     (assets / "specmini.css").write_text(assemble.stylesheet(), encoding="utf-8")
+    practice_site.write_files(assets)
     config.html_static_path.append(str(assets))
 
 
@@ -233,6 +236,7 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Entry point for Sphinx."""
     formulas.setup(app)
+    practice_site.setup(app)
     app.add_css_file("book.css")
     app.connect("config-inited", _configure)
     app.connect("html-page-context", _add_progress, priority=90)

@@ -115,7 +115,8 @@ def test_configuring_names_the_cache_writes_assets_and_clears_old_reports(tmp_pa
     assert f"{tmp_path}" in config.nb_execution_cache_path
     assert config.html_static_path == [str(tmp_path / "assets")]
     names = {path.name for path in (tmp_path / "assets").iterdir()}
-    assert names == {"book.css", "specmini.js", "specmini.css"}
+    taken_along = {"specmini-cards.apkg", "specmini-sheet-a4.pdf", "specmini-sheet-letter.pdf"}
+    assert names == {"book.css", "specmini.js", "specmini.css"} | taken_along
     assert "--sm-draft:" in (tmp_path / "assets" / "book.css").read_text(encoding="utf-8")
 
 

@@ -1,16 +1,19 @@
 """The script's formulas against Python's, on a generated grid, and its logic without a page."""
 
+import dataclasses
 import datetime
 import itertools
 import math
 
 import numpy as np
 import pytest
+import test_flash_cards
 
 from specmini import catalog, roofline, theory
 from specmini.catalog import Experts, LatentAttention, Machine, Model
 from specmini.deployment import Deployment
 from specmini.drafter_map import CHEAPEST, LEVELS, contour, speedup_at
+from specmini.practice import schedule
 from specmini.ridge import model_ridge_tokens
 from specmini.rules import RULES
 from specmini.widgets import (
@@ -560,6 +563,75 @@ def test_both_sides_take_the_ends_of_every_range(javascript):
     assert javascript(refusal=ends) == [None] * len(ends)
     for name, end in ends:
         assert RANGES[name].checked(name, end) == end
+
+
+def random_memory(rng):
+    first, last = sorted(int(day) for day in rng.integers(19_000, 20_001, 2))
+    return {
+        "repetitions": int(rng.integers(0, 9)),
+        "ease": int(rng.integers(130, 400)),
+        "interval": int(np.exp(rng.uniform(0, 10.5))),
+        "last": last,
+        "first": first,
+        "drill": bool(rng.integers(0, 2)),
+    }
+
+
+def test_reviews_agree_to_the_day(javascript):
+    rng = np.random.default_rng(8)
+    calls, expected = [], []
+    for _ in range(5000):
+        known = random_memory(rng) if rng.random() < 0.9 else None
+        today = (known["last"] if known else 20_000) + int(rng.integers(0, 3))
+        grade = str(rng.choice(schedule.grades))
+        calls.append([known, grade, today])
+        ours = schedule.review(known and schedule.Memory(**known), grade, today)
+        expected.append(dataclasses.asdict(ours))
+    assert javascript(review=calls) == expected
+    assert {one["interval"] for one in expected} > {1, 6, 36_500}
+
+
+def test_queues_agree(javascript):
+    rng = np.random.default_rng(9)
+    calls, expected = [], []
+    deck = [f"card-{number}" for number in range(30)]
+    for _ in range(1000):
+        known = {str(card): random_memory(rng) for card in rng.permutation(deck)[:15]}
+        for card in list(known)[:3]:  # seen today
+            known[card] |= {"last": 20_000, "first": int(rng.choice((19_000, 20_000)))}
+        shown = [str(card) for card in rng.permutation(deck)[:20]]
+        call = [known, shown, 20_000, int(rng.integers(0, 12))]
+        calls.append(call)
+        memories = {card: schedule.Memory(**entry) for card, entry in known.items()}
+        expected.append(schedule.queue(memories, *call[1:]))
+    assert javascript(queue=calls) == expected
+    assert len({len(ids) for ids in expected}) > 5
+
+
+def test_progress_is_exported_and_refused_alike(javascript):
+    rng = np.random.default_rng(10)
+    known = {f"card-{number}": random_memory(rng) for number in range(40)}
+    memories = {card: schedule.Memory(**entry) for card, entry in known.items()}
+    assert javascript(exported=[[known]]) == [schedule.dumps(memories)]
+    texts = [text for text, _ in test_flash_cards.REFUSED]
+    texts += [
+        json.dumps({"format": schedule.FORMAT, "memories": entries})
+        for entries, _ in test_flash_cards.BAD_MEMORIES
+    ]
+    texts += [schedule.dumps(memories), schedule.dumps({})]
+    # A whole number may have a point or an exponent, and one may be too long for a float.
+    fields = json.dumps(test_flash_cards.FIELDS)
+    for written in ("5.0", "5e0", "1e400", "-5", "9" * 400, "0.5"):
+        entry = fields.replace('"last": 5', f'"last": {written}')
+        texts.append(f'{{"format": "{schedule.FORMAT}", "memories": {{"a": {entry}}}}}')
+    expected = []
+    for text in texts:
+        try:
+            expected.append(len(schedule.loads(text)))
+        except ValueError as error:
+            expected.append(str(error))
+    assert javascript(imported=[[text] for text in texts]) == expected
+    assert {40, 0, 1} <= set(expected)
 
 
 def test_the_page_model_tells_listeners_of_changes_only(javascript):

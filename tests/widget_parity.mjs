@@ -120,6 +120,19 @@ const functions = {
   answered: specmini.grader.score,
   reading: specmini.grader.reading,
   picked: specmini.grader.picked,
+  review: (memory, grade, today) => specmini.schedule.review(memory, grade, today),
+  queue(entries, ids, today, newPerDay) {
+    const { due, fresh, drill } = specmini.schedule.queue(specmini.schedule.from(entries), ids, today, newPerDay);
+    return [...due, ...fresh, ...drill];
+  },
+  exported: (entries) => specmini.schedule.dumps(specmini.schedule.from(entries)),
+  imported(text) {
+    try {
+      return specmini.schedule.loads(text).size;
+    } catch (error) {
+      return error.message;
+    }
+  },
   page_model(steps) {
     const model = specmini.pageModel({ alpha: 0.8, words: ["a"] }), heard = [];
     const react = () => heard.push(model.get("alpha"));

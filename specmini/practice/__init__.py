@@ -7,5 +7,6 @@
 * ``passages`` are paragraphs with errors to spot; ``marking`` grades what a reader marked.
 * ``expression`` reads formulas; ``grader`` says of one what is right or wrong about it;
   ``interview`` asks for them.
-* ``schedule`` says which card is due; ``anki`` and ``sheet_pdf`` write files to take along.
+* ``schedule`` says which card is due; ``anki`` and ``sheet_pdf`` write files to take along, and
+  ``site`` has the build do so.
 """

@@ -3,6 +3,7 @@
 from specmini.widgets.advice import AdviceCalculator
 from specmini.widgets.drafter_explorer import DrafterExplorer
 from specmini.widgets.explorer import SpeedupExplorer
+from specmini.widgets.flash_cards import FlashCards
 from specmini.widgets.interview import Interview
 from specmini.widgets.overlap import OverlapExplorer
 from specmini.widgets.page import PageWidget
@@ -14,6 +15,7 @@ from specmini.widgets.spot import SpotTheErrors
 __all__ = [
     "AdviceCalculator",
     "DrafterExplorer",
+    "FlashCards",
     "Interview",
     "OverlapExplorer",
     "PageWidget",

@@ -16,6 +16,7 @@ from typing import Any
 from specmini import catalog, palette
 from specmini.drafter_map import CHEAPEST, LEVELS
 from specmini.pass_parts import ACTIVATION_BYTES
+from specmini.practice import schedule
 from specmini.rules import RULES
 from specmini.widgets import formula_tables, passage
 from specmini.widgets.roof_figure import LEAST, speeds
@@ -61,15 +62,17 @@ SCRIPTS = (
     "advice_model",
     "advice_words",
     "advice",
+    "schedule",
+    "flash_cards",
     "host",
 )
 STYLES = (
     *("base", "explorer", "roof", "player", "overlap", "drafters", "advice"),
-    *("interview", "spot", "progress"),
+    *("interview", "spot", "flash_cards", "progress"),
 )
 WIDGETS = (
     *("explorer", "roof", "player", "overlap", "drafters", "advice"),
-    *("interview", "spot", "progress", "read"),
+    *("interview", "spot", "cards", "progress", "read"),
 )
 BYTES_PER_VALUE = 2
 
@@ -84,6 +87,7 @@ EXPORTS = (
     *("adviseOn", "adviceSetting", "costOf", "expectedTokens", "plainSteps"),
     *("commandWords", "askedConcurrencies", "wrongText"),
     *("placed", "placedWords", "isoSpeedup"),
+    "schedule",
 )
 
 
@@ -109,6 +113,15 @@ def data() -> dict[str, Any]:
         "formula": formula_tables.tables(),
         "minutes": list(MINUTES),
         "map": {"cheapest": CHEAPEST, "levels": list(LEVELS)},
+        "schedule": {
+            "grades": list(schedule.grades),
+            "quality": schedule.QUALITY,
+            "ease_gain": schedule.EASE_GAIN,
+            "ranges": schedule.RANGES,
+            "first_ease": schedule.FIRST_EASE,
+            "first_intervals": schedule.FIRST_INTERVALS,
+            "format": schedule.FORMAT,
+        },
     }
 
 

@@ -97,6 +97,7 @@ RANGES: Mapping[str, Range] = {
     "billions": Range(0.1, 2000),
     "active_billions": Range(0, 2000),
     "draft_billions": Range(0.01, 1000),
+    "new_per_day": Range(1, 100, whole=True),
 }
 BITS = ARITHMETIC_BITS
 DEVICES = (1, 2, 4, 8)

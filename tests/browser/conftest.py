@@ -109,7 +109,7 @@ def pytest_generate_tests(metafunc):
         "calculator": built_site.widgets("advice"),
         "widget": [
             (kind, *place)
-            for kind in ("explorer", "roof", "player", "overlap", "drafters", "advice")
+            for kind in ("explorer", "roof", "player", "overlap", "drafters", "advice", "cards")
             for place in built_site.widgets(kind)
         ]
         # Sixteen of a kind: the first and the longest stand for all.

@@ -421,9 +421,38 @@ class Drafters(AnyExplorer):
         }
 
 
+class Cards(Widget):
+    """The flash cards."""
+
+    def __init__(self, tab: Page, index: int = 0) -> None:
+        super().__init__(tab, "cards", index)
+
+    def question(self) -> str:
+        return self.box.locator(".sm-question").inner_text()
+
+    def answer(self) -> str:
+        return self.box.locator(".sm-answer").inner_text()
+
+    def counts(self) -> list[int]:
+        """Cards due, new, and to repeat today."""
+        return [
+            int(n) for n in re.findall(r"\d+", self.box.locator(".sm-verdict strong").inner_text())
+        ]
+
+    def grades(self) -> dict[str, str]:
+        """What the grade buttons promise: grade to day."""
+        words = self.box.locator(".sm-cards > .sm-actions, .sm-actions").first.inner_text()
+        return dict(re.findall(r"\d (\w+): ([^\n]+)", words))
+
+    def kept(self) -> str | None:
+        """What the browser stores of it."""
+        return self.tab.evaluate("localStorage.getItem('specmini:cards')")
+
+
 WIDGET_CLASSES = {
     **{"explorer": Explorer, "roof": Roof, "player": Player, "overlap": Overlap},
     **{"drafters": Drafters, "advice": Calculator, "interview": InterviewBox, "spot": Spot},
+    "cards": Cards,
 }
 
 

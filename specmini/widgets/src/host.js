@@ -44,7 +44,7 @@ function keepKeys(event) {
 }
 
 // What a widget is built from, rather than what it shows: a change means building it again.
-const PLANS = { explorer: ["controls"], roof: [], player: ["recording", "title"], overlap: ["contexts"], drafters: ["points"], advice: ["basis"], interview: ["content"], spot: ["content"], progress: ["pages"], read: [] };
+const PLANS = { explorer: ["controls"], roof: [], player: ["recording", "title"], overlap: ["contexts"], drafters: ["points"], advice: ["basis"], interview: ["content"], spot: ["content"], cards: ["cards"], progress: ["pages"], read: [] };
 
 const esm = (name) => ({
   render({ model, el }) {
