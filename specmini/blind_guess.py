@@ -59,7 +59,8 @@ def best_blind_guess(weights: ArrayLike, target_probs: ArrayLike) -> FloatArray:
     def at(level: float) -> FloatArray:
         """For each token the value that the rows exceed with that weight: (V,)."""
         place = (reached < level - 1e-12).sum(0)  # (V,)
-        return falling[np.minimum(place, len(w) - 1), np.arange(p.shape[1])]
+        found: FloatArray = falling[np.minimum(place, len(w) - 1), np.arange(p.shape[1])]
+        return found
 
     low, high = 0.0, 1.0
     for _ in range(50):

@@ -3,63 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from specmini.drafter_map import DrafterPoint, equivalent_chain
+from specmini.ladder_results import LadderRow
 
-__all__ = ["Rung", "ladder_columns", "measured_points"]
-
-
-class Rung(Protocol):
-    """One rung in one setting, as ``ladder_results`` has it."""
-
-    @property
-    def rung(self) -> str:
-        """Who drafts."""
-
-    @property
-    def nodes(self) -> int | None:
-        """Most nodes, if it drafts trees."""
-
-    @property
-    def draft_length(self) -> int:
-        """K; the most nodes of a tree."""
-
-    @property
-    def hit_rate(self) -> float:
-        """H."""
-
-    @property
-    def acceptance_rate(self) -> float:
-        """α given a proposal; NaN for a tree."""
-
-    @property
-    def tokens_per_round(self) -> float:
-        """E as counted."""
-
-    @property
-    def drafting_cost(self) -> float:
-        """Time in the drafter a round, in target passes."""
-
-    @property
-    def verify_cost(self) -> float:
-        """v, mean over all rounds."""
-
-    @property
-    def speedup(self) -> float:
-        """By the clock."""
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Of the speedup, at 95 %."""
-
-    @property
-    def predicted(self) -> float:
-        """By the formula."""
+__all__ = ["ladder_columns", "measured_points"]
 
 
 def measured_points(
-    rows: Iterable[Rung], levels: Mapping[str, int], engine: str
+    rows: Iterable[LadderRow], levels: Mapping[str, int], engine: str
 ) -> tuple[DrafterPoint, ...]:
     """The rungs on the map, each at its equivalent chain.
 
@@ -74,7 +27,7 @@ def measured_points(
     points = []
     for row in rows:
         length = row.draft_length
-        if row.nodes is not None:
+        if row.is_tree:
             if row.rung not in levels:
                 raise ValueError(f"levels must hold the tree {row.rung!r}, got {sorted(levels)}")
             length = levels[row.rung]
@@ -90,13 +43,13 @@ def measured_points(
                 draft_length=length,
                 speedup=row.speedup,
                 engine=engine,
-                tree=row.nodes is not None,
+                tree=row.is_tree,
             )
         )
     return tuple(points)
 
 
-def ladder_columns(rows: Sequence[Rung]) -> dict[str, list[Any]]:
+def ladder_columns(rows: Sequence[LadderRow]) -> dict[str, list[Any]]:
     """Columns for ``tables.Table``: everything that was measured of some rungs.
 
     Args:
@@ -112,7 +65,7 @@ def ladder_columns(rows: Sequence[Rung]) -> dict[str, list[Any]]:
         "K or nodes": [row.draft_length for row in rows],
         "hit rate h": [row.hit_rate for row in rows],
         # of a tree there is no one chance: its E says how well it guesses
-        "α": ["–" if row.nodes else f"{row.acceptance_rate:.2f}" for row in rows],
+        "α": ["–" if row.is_tree else f"{row.acceptance_rate:.2f}" for row in rows],
         "drafting": [row.drafting_cost for row in rows],
         "v": [row.verify_cost for row in rows],
         "E": [row.tokens_per_round for row in rows],

@@ -18,7 +18,7 @@ class MadeUp:
     tokens_per_round: float
     speedup: float
     acceptance_rate: float = math.nan
-    nodes: int | None = None
+    is_tree: bool = False
     hit_rate: float = 1.0
     drafting_cost: float = 0.4
     verify_cost: float = 1.2
@@ -32,7 +32,7 @@ class MadeUp:
 ROWS = (
     MadeUp("lookup", 8, 1.3, 1.15, 0.6, hit_rate=0.2, drafting_cost=0.001, verify_cost=1.1),
     MadeUp("draft model", 4, 2.8, 1.6, 0.7),
-    MadeUp("static tree", 8, 3.1, 1.4, nodes=8),
+    MadeUp("static tree", 8, 3.1, 1.4, is_tree=True),
 )
 
 

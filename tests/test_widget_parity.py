@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import itertools
+import json
 import math
 
 import numpy as np

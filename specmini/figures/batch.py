@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from specmini.batch.results import Curve, first_losing
+from specmini.batch.results import Curve
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
 
 __all__ = ["measured_by_batch"]
@@ -52,9 +52,10 @@ def measured_by_batch(curves: Mapping[int, Curve]) -> ThemedFigure:
 
 
 def _claim(curves: Mapping[int, Curve]) -> str:
-    """From which batch on the clock says that each draft length loses."""
-    told = []
-    for length, curve in curves.items():
-        batch = first_losing(curve.batches, curve.measured)
-        told.append(f"K = {length} {'not at all' if batch is None else f'from batch {batch}'}")
-    return f"On one core drafts lose: {', '.join(told)}"
+    """What the clock says of the longest draft beside the shortest, or of all."""
+    shortest, longest = min(curves), max(curves)
+    pairs = list(zip(curves[shortest].measured, curves[longest].measured, strict=True))
+    if shortest < longest and all(short > long for short, long in pairs):
+        return f"On one core K = {longest} is slower than K = {shortest} at every batch"
+    speedups = [speedup for curve in curves.values() for speedup in curve.measured]
+    return f"On one core drafts change the speed by {min(speedups):.2f}× to {max(speedups):.2f}×"
