@@ -44,6 +44,7 @@ UNUSED_ASSETS = (
     "sphinx-thebe.js",
     "sphinx-thebe.css",
 )
+WIDGET_KIND = re.compile(r'data-specmini="(\w+)"')
 UNUSED_TAGS = re.compile(
     r'\s*<script[^>]*src="[^"]*scripts/fontawesome\.js[^"]*"></script>'
     r'|\s*<link rel="preload" as="script" href="[^"]*scripts/fontawesome\.js[^"]*"\s*/?>'
@@ -132,7 +133,8 @@ def _configure(app: Sphinx, config: Config) -> None:
     assets.mkdir(parents=True, exist_ok=True)
     book_style = (PACKAGE / "style" / "book.css").read_text(encoding="utf-8")
     (assets / "book.css").write_text(palette.css_variables() + book_style, encoding="utf-8")
-    (assets / "specmini.js").write_text(assemble.javascript(), encoding="utf-8")
+    for name, script in assemble.files().items():
+        (assets / name).write_text(script, encoding="utf-8")
     (assets / "specmini.css").write_text(assemble.stylesheet(), encoding="utf-8")
     practice_site.write_files(assets)
     config.html_static_path.append(str(assets))
@@ -192,7 +194,8 @@ def _add_page_files(
         )
     if _has_widget(doctree) or page in _chapters(app):
         # Deferred scripts run in order and would wait for the theme's; this one need not.
-        app.add_js_file("specmini.js", loading_method="async")
+        kinds = WIDGET_KIND.findall(context.get("body", ""))
+        app.add_js_file(assemble.file_name(kinds), loading_method="async")
         app.add_css_file("specmini.css")
 
 

@@ -10,6 +10,7 @@ from docutils import nodes
 
 from specmini import notebooks, palette, sphinxext
 from specmini.figures import tokens
+from specmini.widgets import assemble
 from specmini.widgets.page import MIME as WIDGET_MIME
 
 WIDGET = {"widget": "explorer", "key": "abc", "state": {"K": 4}, "fallback": "<p>No script</p>"}
@@ -116,7 +117,7 @@ def test_configuring_names_the_cache_writes_assets_and_clears_old_reports(tmp_pa
     assert config.html_static_path == [str(tmp_path / "assets")]
     names = {path.name for path in (tmp_path / "assets").iterdir()}
     taken_along = {"specmini-cards.apkg", "specmini-sheet-a4.pdf", "specmini-sheet-letter.pdf"}
-    assert names == {"book.css", "specmini.js", "specmini.css"} | taken_along
+    assert names == {"book.css", "specmini.css", *assemble.files()} | taken_along
     assert "--sm-draft:" in (tmp_path / "assets" / "book.css").read_text(encoding="utf-8")
 
 

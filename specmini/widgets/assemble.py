@@ -1,6 +1,6 @@
-"""Puts the widgets' one script and one style sheet together from the small files in ``src``.
+"""Puts the widgets' script and style sheet together from the small files in ``src``.
 
-The script has no dependency and no import. As a classic script it brings a built page to life;
+The script has no dependency and no import. A page gets what its widgets need and no more. As a classic script it brings a built page to life;
 with one line appended it is the module of an anywidget. Every range, machine and model in it comes
 from the Python side, so no number is written twice.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -74,11 +75,26 @@ WIDGETS = (
     *("explorer", "roof", "player", "overlap", "drafters", "advice"),
     *("interview", "spot", "cards", "progress", "read"),
 )
+# Scripts of widgets that stand on a page or two: the other pages do without.
+SCARCE = {
+    "drafters": ("drafters_parts", "drafters"),
+    "advice": (
+        *("printed", "advice_cost", "advice_curve"),
+        *("advice_model", "advice_words", "advice"),
+    ),
+    "interview": (
+        *("formula", "grader", "interview_fields"),
+        *("interview_step", "interview_mock", "interview"),
+    ),
+    "spot": ("marking", "spot_words", "spot"),
+    "cards": ("schedule", "flash_cards"),
+}
 BYTES_PER_VALUE = 2
 
 # What the page and the notebook start from, and what the tests look into.
+PAGE_EXPORTS = ("esm", "mountAll", "DATA")
 EXPORTS = (
-    *("esm", "mountAll", "DATA", "theory", "roofline", "evaluate", "passes", "simulation"),
+    *(*PAGE_EXPORTS, "theory", "roofline", "evaluate", "passes", "simulation"),
     *("recording", "tally", "told", "tape", "cut", "pageModel", "refusal", "impossible"),
     *("compared", "overlapWords", "largest", "recoveredWords", "formula", "grader"),
     *("recordDone", "recordUndone", "progressOf", "progressPages", "progressIsKept"),
@@ -146,19 +162,46 @@ def model_entry(model: catalog.Model) -> dict[str, Any]:
     }
 
 
+def file_name(kinds: Collection[str]) -> str:
+    """Return the name of the script file for a page with these kinds of widgets.
+
+    A page with several scarce ones gets the file that has them all.
+    """
+    scarce = sorted(SCARCE.keys() & set(kinds))
+    return f"specmini-{scarce[0] if len(scarce) == 1 else 'all'}.js" if scarce else "specmini.js"
+
+
+def files() -> dict[str, str]:
+    """Return the scripts that pages can ask for, by file name."""
+    some = {file_name([kind]): javascript(frozenset([kind])) for kind in SCARCE}
+    return {
+        "specmini.js": javascript(frozenset()),
+        **some,
+        file_name(SCARCE): javascript(frozenset(SCARCE)),
+    }
+
+
 @cache
-def javascript() -> str:
-    """Return the script that defines ``specmini`` and mounts every widget of a static page."""
+def javascript(scarce: frozenset[str] = frozenset(SCARCE)) -> str:
+    """Return a script that defines ``specmini`` and mounts the widgets of a static page.
+
+    Args:
+        scarce: kinds that it must have besides those that are everywhere. With all of them it
+            shows the tests what it is made of, too.
+    """
     payload = json.dumps(data(), ensure_ascii=False, separators=(",", ":"))
-    widgets = ", ".join(WIDGETS)
+    left_out = [name for kind, names in SCARCE.items() if kind not in scarce for name in names]
+    scripts = [name for name in SCRIPTS[:-1] if name not in left_out]
+    widgets = ", ".join(name for name in WIDGETS if name not in SCARCE or name in scarce)
+    exports = PAGE_EXPORTS if left_out else EXPORTS
     parts = [
         "var specmini = (function () {",
         '"use strict";',
         f"const DATA = {payload};",
-        *(_lean(_source(f"{name}.js")) for name in SCRIPTS[:-1]),
+        *(_lean(_source(f"{name}.js")) for name in scripts),
         f"const widgets = {{ {widgets} }};",
         _lean(_source(f"{SCRIPTS[-1]}.js")),
-        f"return {{ {', '.join(EXPORTS)}, {widgets} }};",
+        f"return {{ {', '.join(exports)}, {widgets} }};",
         "})();",
     ]
     return "\n".join(parts) + "\n"

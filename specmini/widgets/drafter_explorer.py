@@ -56,7 +56,7 @@ class DrafterExplorer(PageWidget):
         if asked is not None:
             settings = {"best": False, **settings}
         super().__init__(**settings)
-        if self.best and asked not in (None, self.best_draft_length):
+        if settings.get("best") and asked not in (None, self.best_draft_length):
             raise SettingError(
                 f"K must be {self.best_draft_length}, the best here, if best, got {asked}"
             )

@@ -8,9 +8,10 @@ from playwright.sync_api import sync_playwright
 
 from browser import built_site, looks
 from browser.reader import DESK, Reader, new_tab
+from specmini.widgets import assemble
 
 # A page paints before its fonts and its widgets are there; on a fast machine this never shows.
-LATE_FILES = (".woff2", ".woff", "specmini.js")
+LATE_FILES = (".woff2", ".woff", *assemble.files())
 LATE_SECONDS = 0.4
 
 

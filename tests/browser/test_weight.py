@@ -9,6 +9,7 @@ import pytest
 from browser import built_site
 from browser.facts import nothing_wrong
 from browser.reader import DESK, PHONE
+from specmini.widgets import assemble
 
 BUDGET = 400  # kilobytes (thousands of bytes) after gzip, for everything a first visit loads
 # A <link> of any other kind makes a browser fetch something.
@@ -71,7 +72,7 @@ def test_budget_covers_a_chapter_with_everything(look):
     ]
     assert full, "no chapter has figures, formulas and an explorer"
     for page in full:
-        assert any(name.endswith("specmini.js") for name in look(page).files)
+        assert any(name.endswith(tuple(assemble.files())) for name in look(page).files)
         assert page in look(page).files
 
 
