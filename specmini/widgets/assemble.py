@@ -1,8 +1,9 @@
 """Puts the widgets' script and style sheet together from the small files in ``src``.
 
-The script has no dependency and no import. A page gets what its widgets need and no more. As a classic script it brings a built page to life;
-with one line appended it is the module of an anywidget. Every range, machine and model in it comes
-from the Python side, so no number is written twice.
+The script has no dependency and no import. A page gets what its widgets need and no more. As a
+classic script it brings a built page to life; with one line appended it is the module of an
+anywidget. Every range, machine and model in it comes from the Python side, so no number is written
+twice.
 """
 
 from __future__ import annotations
