@@ -52,6 +52,8 @@ def measured_points(
 def ladder_columns(rows: Sequence[LadderRow]) -> dict[str, list[Any]]:
     """Columns for ``tables.Table``: everything that was measured of some rungs.
 
+    K of a tree is its most nodes, h the hit rate, *drafting* the time in the drafter a round.
+
     Args:
         rows: in the order of the table, at least one.
 
@@ -62,8 +64,8 @@ def ladder_columns(rows: Sequence[LadderRow]) -> dict[str, list[Any]]:
         raise ValueError("rows must hold at least one rung, got none")
     return {
         "drafter": [row.rung for row in rows],
-        "K or nodes": [row.draft_length for row in rows],
-        "hit rate h": [row.hit_rate for row in rows],
+        "K": [row.draft_length for row in rows],
+        "h": [row.hit_rate for row in rows],
         # of a tree there is no one chance: its E says how well it guesses
         "α": ["–" if row.is_tree else f"{row.acceptance_rate:.2f}" for row in rows],
         "drafting": [row.drafting_cost for row in rows],
@@ -71,5 +73,5 @@ def ladder_columns(rows: Sequence[LadderRow]) -> dict[str, list[Any]]:
         "E": [row.tokens_per_round for row in rows],
         "predicted": [row.predicted for row in rows],
         "speedup": [row.speedup for row in rows],
-        "95%": [f"{row.interval[0]:.2f} to {row.interval[1]:.2f}" for row in rows],
+        "95%": [f"{row.interval[0]:.2f}–{row.interval[1]:.2f}" for row in rows],
     }

@@ -164,7 +164,8 @@ def test_import_is_the_best_of_both_whatever_they_are(progress, mine, theirs):
 
 
 def test_the_panel_knows_the_exercises_of_the_book():
-    [spot] = ProgressPanel().pages
+    spot, interview = ProgressPanel().pages
+    assert (interview["id"], len(interview["items"])) == ("interview", 18)
     assert spot == {
         "id": "spot",
         "title": "Spot the errors",

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import traitlets
 
+from specmini.practice.interview import interview
 from specmini.practice.passages import passages
 from specmini.widgets.page import PageWidget
 from specmini.widgets.settings import refuse, with_keys
@@ -42,6 +43,11 @@ class ProgressPanel(PageWidget):
     def _of_the_book(self) -> list[dict[str, Any]]:
         return [
             {"id": "spot", "title": "Spot the errors", "items": [one.id for one in passages()]},
+            {
+                "id": "interview",
+                "title": "The interview",
+                "items": [step["id"] for step in interview().steps],
+            },
         ]
 
     @traitlets.validate("pages")
