@@ -171,7 +171,7 @@ def test_the_panel_knows_the_exercises_of_the_book():
         "title": "Spot the errors",
         "items": [one.id for one in passages()],
     }
-    assert repr(ProgressPanel()) == "ProgressPanel(pages=['spot'])"
+    assert repr(ProgressPanel()) == "ProgressPanel(pages=['spot', 'interview'])"
     html = ProgressPanel().fallback_html()
     assert f'<th scope="row">Spot the errors</th><td>{len(passages())} exercises</td>' in html
 
