@@ -238,7 +238,11 @@ def _link_style_sheet(
 ) -> None:
     """Add style sheet and font to a page with a formula in its text or in the titles it lists."""
     shown = [*app.env.titles.values(), *([] if doctree is None else [doctree])]
-    if any(isinstance(n, nodes.math | nodes.math_block) for part in shown for n in part.findall()):
+    formulas = (nodes.math, nodes.math_block)
+    # an output of a cell may hold formulas that are markup already
+    if "<math" in context.get("body", "") or any(
+        isinstance(node, formulas) for part in shown for node in part.findall()
+    ):
         app.add_css_file(STYLE_SHEET)
         url = context["pathto"](f"_static/{FONT}", resource=True)
         context["metatags"] = context.get("metatags", "") + _FIRST_PAINT.replace("{url}", url)

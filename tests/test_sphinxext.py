@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import re
 from types import SimpleNamespace
 
 import nbformat
@@ -249,3 +250,18 @@ def test_a_build_that_failed_or_is_no_site_is_left_alone(site, exception, kind):
     files = finish(site, exception, kind)
     assert files["index.html"] == PAGE
     assert "_static/sphinx-thebe.js" in files
+
+
+def test_a_page_s_script_uses_nothing_that_was_left_out_of_it():
+    """Only the full script is run by the parity tests; the others must not lack a function."""
+    source = {name: assemble._source(f"{name}.js") for name in assemble.SCRIPTS}
+    kind_of = {name: kind for kind, names in assemble.SCARCE.items() for name in names}
+    declared = re.compile(r"^(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
+    owner = {word: name for name in kind_of for word in declared.findall(source[name])}
+    assert len(owner) > 50
+    for name, text in source.items():
+        code = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+        for word, home in owner.items():
+            own = re.search(rf"\b{word}\s*=(?!=)", code)
+            if kind_of[home] != kind_of.get(name) and not own:
+                assert not re.search(rf"(?<![\w.\"'-]){word}\(", code), (name, word)

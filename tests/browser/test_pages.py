@@ -74,9 +74,11 @@ def test_page_reads_without_javascript(reader, page):
         assert box, f"{page}: a figure that is not shown"
         assert min(box["width"] / 2, box["height"]) > 100, f"{page}: a figure of {box}"
     for widget in tab.locator("[data-specmini]").all():
-        shown = widget.locator(".sm-fallback table, .sm-fallback details").first
+        shown = widget.locator(".sm-fallback").first
         assert shown.is_visible(), f"{page}: a widget shows nothing without JavaScript"
-        parts = widget.locator(".sm-fallback :is(tbody tr, details)").count()
+        if widget.get_attribute("data-specmini") == "read":
+            continue  # a button, which without a script is a sentence
+        parts = widget.locator(".sm-fallback :is(tbody tr, details, details li)").count()
         assert parts >= 3, f"{page}: a widget's table or list is empty"
 
 

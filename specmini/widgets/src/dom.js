@@ -26,6 +26,7 @@ const fixed = (number, digits = 2) => minus(number.toFixed(digits));
 const plain = (number, digits = 12) => String(Number(number.toPrecision(digits)));
 const times = (number) => fixed(number) + "×";
 const plural = (count, noun) => `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+const wholePercent = (score) => `${Math.floor(100 * score + 0.5)}%`;
 
 /* What a reader or a link gave, cut as Python's messages are. */
 const echo = (given) => (given === "" ? "nothing" : String(given).length > 60 ? String(given).slice(0, 57) + "..." : given);

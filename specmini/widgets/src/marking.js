@@ -30,8 +30,6 @@ function graded(content, marks) {
   };
 }
 
-const wholePercent = (score) => `${Math.floor(100 * score + 0.5)}%`;
-
 function gradeWords({ found, marks, errors, score }) {
   if (!marks) return `Nothing is marked yet; ${plural(errors, "error")} to find.`;
   return `${found.length} of ${plural(errors, "error")} found with ${plural(marks, "mark")}. `
