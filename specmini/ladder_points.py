@@ -71,7 +71,8 @@ def ladder_columns(rows: Sequence[LadderRow]) -> dict[str, list[Any]]:
         "drafting": [row.drafting_cost for row in rows],
         "v": [row.verify_cost for row in rows],
         "E": [row.tokens_per_round for row in rows],
-        "predicted": [row.predicted for row in rows],
+        # of trees that change shape nothing is predicted
+        "predicted": [f"{row.predicted:.2f}" if row.predicted > 0 else "–" for row in rows],
         "speedup": [row.speedup for row in rows],
         "95%": [f"{row.interval[0]:.2f}–{row.interval[1]:.2f}" for row in rows],
     }

@@ -1,7 +1,7 @@
 """Measured rungs on the map, from a small ladder made up for the test."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -62,6 +62,8 @@ def test_the_table_shows_every_rung_and_no_rate_of_a_tree():
     table = Table(ladder_columns(ROWS), digits=2)
     assert [row[0] for row in table.rows] == ["lookup", "draft model", "static tree"]
     assert [row[3] for row in table.rows] == ["0.60", "0.70", "–"]
+    unknown = replace(ROWS[2], predicted=math.nan)
+    assert ladder_columns([*ROWS, unknown])["predicted"] == ["1.50"] * 3 + ["–"]
     assert table.rows[1][-1] == "1.50–1.70"
     with pytest.raises(ValueError, match="rows must hold at least one rung"):
         ladder_columns([])

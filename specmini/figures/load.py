@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
 from specmini.load.sweep import PLAIN_NAME, Sweep
@@ -75,6 +75,7 @@ def tail_by_rate(loads: Sweep, share: float = 0.95) -> ThemedFigure:
                       label=name)  # fmt: skip
             said.append(f"{name}: {_listed(loads, times)}")
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xlim(0, None)
