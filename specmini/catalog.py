@@ -13,9 +13,9 @@ from importlib import resources
 from typing import Any, TypeVar
 
 from specmini import checks
-from specmini.experts import Experts
-from specmini.machine import Machine
-from specmini.shape import LatentAttention, Model
+from specmini.roofline.experts import Experts
+from specmini.roofline.machine import Machine
+from specmini.roofline.shape import LatentAttention, Model
 
 __all__ = [
     "Experts",

@@ -23,10 +23,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from specmini.feature_head import FeatureHead, FeatureHeadConfig
 from specmini.gpt import GPT, Config
-from specmini.medusa_heads import MedusaConfig, MedusaHeads
-from specmini.mtp_module import MtpModule
+from specmini.heads.feature_head import FeatureHead, FeatureHeadConfig
+from specmini.heads.medusa_heads import MedusaConfig, MedusaHeads
+from specmini.heads.mtp_module import MtpModule
 
 __all__ = [
     "Head",

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import checks
-from specmini.acceptance import FloatArray, one_length
-from specmini.positions import (
+from specmini.theory.acceptance import FloatArray, one_length
+from specmini.theory.positions import (
     conditional_rates_from_survival,
     falling_survival,
     tokens_per_round_by_position,
 )
-from specmini.shares import (
+from specmini.theory.shares import (
     acceptance_rate_from_share,
     acceptance_rate_from_tokens,
     share_from_tokens,

@@ -16,11 +16,11 @@ from typing import Literal
 
 import numpy as np
 
-from specmini.cached_model import CachedModel
 from specmini.checks import single, whole_number
 from specmini.drafters.base import Drafter
+from specmini.engine.cached_model import CachedModel
 from specmini.sampling import Sampling
-from specmini.verify import Draft, Verify, check_tokens, empty_draft, verify
+from specmini.verify.chain import Draft, Verify, check_tokens, empty_draft, verify
 
 __all__ = [
     "Ending",
@@ -118,7 +118,7 @@ def generate(
         drafter: guesses tokens; None decodes plainly.
         draft_length: most tokens to guess a round, K. A round never guesses more than can be used.
         stop_tokens: the text ends with the first of these.
-        verify: the rule that accepts tokens, for example ``block_verify.verify_block``.
+        verify: the rule that accepts tokens, for example ``verify.block.verify_block``.
 
     Raises:
         ValueError: an empty prompt, one that fills the context, an unknown token, a length that is

@@ -12,12 +12,12 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from specmini.drafters.tree import TreeDrafter
+from specmini.engine.tree_model import TreeModel
 from specmini.generate import Generation, Played, checked_draft_length, write
 from specmini.sampling import Sampling
-from specmini.topology import depths
-from specmini.tree import DraftTree, VerifyTree, empty_tree, verify_tree
-from specmini.tree_model import TreeModel
-from specmini.verify import check_tokens
+from specmini.theory.topology import depths
+from specmini.verify.chain import check_tokens
+from specmini.verify.tree import DraftTree, VerifyTree, empty_tree, verify_tree
 
 __all__ = ["generate_tree"]
 

@@ -12,9 +12,9 @@ from importlib import resources
 from pathlib import Path
 
 from specmini import tokenizer as tokenizers
-from specmini.cached_model import CachedModel
 from specmini.checkpoints import Record, load_model
-from specmini.fast_model import fast_model
+from specmini.engine.cached_model import CachedModel
+from specmini.engine.fast_model import fast_model
 from specmini.gpt import GPT
 from specmini.tokenizer import Tokenizer
 

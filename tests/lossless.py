@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
-import specmini.block_verify
 import specmini.drafters.model
 import specmini.drafters.tree
 import specmini.generate
 import specmini.generate_tree
-import specmini.tree
 import specmini.verify
+import specmini.verify.block
+import specmini.verify.tree
+from specmini.engine.table_model import TableModel
 from specmini.sampling import Sampling
-from specmini.table_model import TableModel
 from specmini.verify import Draft, Verdict
 
 Tokens = tuple[int, ...]
@@ -147,8 +147,8 @@ class Engine:
     def load(cls, *breakages: Breakage) -> Engine:
         modules = (
             specmini.verify,
-            specmini.block_verify,
-            specmini.tree,
+            specmini.verify.block,
+            specmini.verify.tree,
             specmini.drafters.model,
             specmini.drafters.tree,
             specmini.generate,

@@ -6,10 +6,11 @@ import shlex
 import numpy as np
 import pytest
 
-from specmini import catalog, wording
-from specmini.advisor import MOST_REQUESTS, advise
-from specmini.expected import cost_of, plain_steps, speedup_by_length
-from specmini.terms import expected_tokens, fit_terms
+from specmini import catalog
+from specmini.advisor.advice import MOST_REQUESTS, advise
+from specmini.advisor.expected import cost_of, plain_steps, speedup_by_length
+from specmini.advisor.terms import expected_tokens, fit_terms
+from specmini.configuration import wording
 from specmini.widgets import AdviceCalculator, advice, advice_basis
 from specmini.widgets.advice_basis import DRAFTS, ENGINES, OWN_MACHINES, WEIGHTS
 from specmini.widgets.settings import RANGES

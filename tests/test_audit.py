@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from specmini import theory
-from specmini.audit import audit
+from specmini.exact.audit import audit
 from specmini.sampling import draw
 from specmini.verify import Draft, Verdict, verify
 

@@ -11,11 +11,11 @@ from specmini.batch import fast
 from specmini.batch.fast import BatchChoice, FastBatch, batch_candidates, fast_batch
 from specmini.batch.model import SideBySide
 from specmini.batch.steps import StepBatch
-from specmini.fast_model import FastModel
+from specmini.engine.fast_model import FastModel
+from specmini.engine.table_model import TableModel, random_table
+from specmini.engine.threads import single_thread
+from specmini.engine.torch_model import TorchModel
 from specmini.gpt import Config
-from specmini.table_model import TableModel, random_table
-from specmini.threads import single_thread
-from specmini.torch_model import TorchModel
 
 config = Config(vocabulary=50, context=24, layers=2, width=32, heads=4)
 generator = torch.Generator().manual_seed(1)

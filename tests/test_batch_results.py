@@ -15,13 +15,13 @@ from specmini.batch.results import (
     load_batches,
     store_batches,
 )
-from specmini.calibration import Calibration
-from specmini.cell import Cell
 from specmini.gpt import Config
-from specmini.latency import PassTimes
-from specmini.machine import Machine
-from specmini.rehearsal import Rehearsal
-from specmini.tallies import Acceptance, Tally
+from specmini.measure.calibration import Calibration
+from specmini.measure.cell import Cell
+from specmini.measure.latency import PassTimes
+from specmini.measure.rehearsal import Rehearsal
+from specmini.measure.tallies import Acceptance, Tally
+from specmini.roofline.machine import Machine
 
 
 def cell(draft_length, speedup, accepted=60):

@@ -13,13 +13,13 @@ from specmini.batch.fast import BatchChoice, FastBatch, batch_candidates
 from specmini.batch.model import SideBySide
 from specmini.batch.serving import Request, Server, requests_for
 from specmini.drafters import ModelDrafter
+from specmini.engine.table_model import TableModel, random_table
+from specmini.engine.threads import single_thread
+from specmini.engine.torch_model import TorchModel
 from specmini.generate import generate
 from specmini.gpt import GPT, Config
+from specmini.measure.tallies import tally
 from specmini.sampling import Sampling, greedy, plain
-from specmini.table_model import TableModel, random_table
-from specmini.tallies import tally
-from specmini.threads import single_thread
-from specmini.torch_model import TorchModel
 from specmini.verify import Draft
 
 tables = [random_table(5, 2, np.random.default_rng(seed), 0.5) for seed in range(2)]

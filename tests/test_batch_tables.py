@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from specmini import batch_tables
-from specmini.batch_tables import Crossing
+from specmini.record import batch_tables
+from specmini.record.batch_tables import Crossing
 
 
 def test_every_series_is_complete_and_sourced():

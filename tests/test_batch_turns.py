@@ -11,9 +11,9 @@ from specmini.batch.model import SideBySide
 from specmini.batch.rounds import BatchRound
 from specmini.batch.serving import Request, Server, requests_for
 from specmini.batch.turns import batch_cell, running_queue, steady_rounds, take_turns
+from specmini.engine.table_model import TableModel, random_table
 from specmini.generate import Round
 from specmini.sampling import plain
-from specmini.table_model import TableModel, random_table
 
 tables = [random_table(5, 1, np.random.default_rng(seed), 0.5) for seed in range(2)]
 

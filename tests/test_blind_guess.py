@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specmini.blind_guess import best_blind_guess, blind_acceptance
+from specmini.exact.blind_guess import best_blind_guess, blind_acceptance
 
 
 def case(seed, rows, vocabulary, sharpness):

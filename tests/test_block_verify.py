@@ -7,14 +7,14 @@ import pytest
 from lossless import Breakage, Engine, awkward_tables, exact_text, largest_error, outcomes
 from test_lossless import pair, rules, samplings
 
-from specmini import block_verify, theory
-from specmini.block_verify import verify_block
+from specmini import theory
 from specmini.drafters import ModelDrafter
+from specmini.engine.table_model import TableModel, random_table
 from specmini.generate import generate
 from specmini.measure import compare
 from specmini.sampling import Sampling, plain
-from specmini.table_model import TableModel, random_table
-from specmini.verify import Draft, Verdict, verify
+from specmini.verify import Draft, Verdict, block, verify
+from specmini.verify.block import verify_block
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_a_round_and_what_follows_is_the_targets_text(engine, draft_length):
 
 @pytest.mark.parametrize("breakage", breakages)
 def test_a_broken_rule_is_caught(breakage):
-    broken = Engine.load(Breakage(block_verify, *breakages[breakage])).walked()
+    broken = Engine.load(Breakage(block, *breakages[breakage])).walked()
     tables = pair(3, 1, seed=8)
     found = text_of_one_round(broken.block_verify.verify_block, tables, 3)
     assert largest_error(found, exact_text(tables[0], plain, (0,), 4)) > 1e-4

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from specmini.table_model import TableModel, random_table
+from specmini.engine.table_model import TableModel, random_table
 
 
 def table_model():
@@ -20,21 +20,21 @@ def gpt():
 
 def torch_model():
     model = gpt().double()
-    from specmini.torch_model import TorchModel
+    from specmini.engine.torch_model import TorchModel
 
     return TorchModel(model)
 
 
 def numpy_model():
     model = gpt()
-    from specmini.numpy_model import NumpyModel
+    from specmini.engine.numpy_model import NumpyModel
 
     return NumpyModel(model)
 
 
 def fast_model():
     model = gpt()
-    from specmini.fast_model import Choice, FastModel
+    from specmini.engine.fast_model import Choice, FastModel
 
     # which of them is the fastest varies; that all agree is tested elsewhere
     return FastModel(model, Choice("NumPy", "torch", {}))

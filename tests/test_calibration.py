@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 import torch
 
-from specmini import calibration
-from specmini.calibration import (
+from specmini.gpt import GPT, Config
+from specmini.measure import calibration
+from specmini.measure.calibration import (
     TimedPass,
     calibrate,
     calibrated,
     physical_memory,
     shape_of,
 )
-from specmini.crossover import crossover_batch
-from specmini.draft_cost import draft_model
-from specmini.gpt import GPT, Config
-from specmini.machine import Machine
-from specmini.overhead import Overhead
 from specmini.roofline import pass_time
+from specmini.roofline.crossover import crossover_batch
+from specmini.roofline.draft_cost import draft_model
+from specmini.roofline.machine import Machine
+from specmini.roofline.overhead import Overhead
 
 configs = {"large": Config(1024, 256, 6, 256, 4), "small": Config(1024, 256, 1, 128, 4)}
 shapes = {name: shape_of(config, name) for name, config in configs.items()}

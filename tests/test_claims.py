@@ -6,8 +6,8 @@ import pytest
 from chapters import BOOK, CHAPTERS, code_cells, load, markdown
 from test_prose import is_known, known_numbers, prose_numbers
 
-from specmini import claims as ledger
-from specmini.claims import Claim, Ledger, Source, claims, subjects, verdicts
+from specmini.record import claims as ledger
+from specmini.record.claims import Claim, Ledger, Source, claims, subjects, verdicts
 
 PAGES = {path.stem: path for path in CHAPTERS}
 TEXTS = {name: "\n".join(markdown(load(path))) for name, path in PAGES.items()}

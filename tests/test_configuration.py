@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from specmini import catalog, wording
-from specmini.configuration import CLASSES, Configuration, PlainTime
-from specmini.configured import DEFAULT_LENGTH, configure, shape_of_size
+from specmini import catalog
+from specmini.configuration import CLASSES, Configuration, PlainTime, wording
+from specmini.configuration.defaults import DEFAULT_LENGTH, configure, shape_of_size
 
 
 def served(**changes):

@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from specmini import contexts, excerpts, pair
-from specmini.contexts import Context, by_token, choose, condense, distributions, made_up, stored
-from specmini.rules import RULES, accepted
+from specmini import pair
+from specmini.exact.rules import RULES, accepted
+from specmini.recording import contexts, excerpts
+from specmini.recording.contexts import (
+    Context,
+    by_token,
+    choose,
+    condense,
+    distributions,
+    made_up,
+    stored,
+)
 from specmini.sampling import Sampling, plain
 
 TEMPERATURES = (0.0, 0.1, 0.5, 1.0, 1.5, 2.0)
@@ -126,7 +135,7 @@ def test_made_up_contexts_are_distributions():
 
 
 def test_the_stored_contexts_are_of_the_committed_checkpoints():
-    """Who replaces a checkpoint stores them again: python -m specmini.contexts FILE."""
+    """Who replaces a checkpoint stores them again: python -m specmini.recording.contexts FILE."""
     assert contexts.stored_checkpoints() == pair.checkpoint_hashes()
 
 

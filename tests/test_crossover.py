@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from specmini import catalog, theory
-from specmini.batch_speedup import speedup_by_batch
-from specmini.crossover import (
+from specmini.roofline.batch_speedup import speedup_by_batch
+from specmini.roofline.crossover import (
     crossover_batch,
     largest_batch,
     never_losing_context,
     short_context_crossover,
 )
-from specmini.deployment import Deployment
-from specmini.draft_cost import LOOKUP, draft_head, draft_model
-from specmini.experts import Experts
-from specmini.overhead import Overhead
+from specmini.roofline.deployment import Deployment
+from specmini.roofline.draft_cost import LOOKUP, draft_head, draft_model
+from specmini.roofline.experts import Experts
+from specmini.roofline.overhead import Overhead
 
 h100 = replace(catalog.machine("h100"), interconnect=450e9)
 llama_8b = catalog.model("llama-3.1-8b")

@@ -7,8 +7,8 @@ import pytest
 import traitlets
 
 from specmini import theory
-from specmini.drafter_map import DrafterPoint
-from specmini.hit_rate import speedup
+from specmini.theory.drafter_map import DrafterPoint
+from specmini.theory.hit_rate import speedup
 from specmini.widgets import DrafterExplorer
 from specmini.widgets.page import MIME
 

@@ -6,8 +6,10 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from specmini import hit_rate, theory
-from specmini.drafter_map import (
+from specmini import theory
+from specmini.record.published_drafters import published_drafters
+from specmini.theory import hit_rate
+from specmini.theory.drafter_map import (
     CHEAPEST,
     DrafterPoint,
     contour,
@@ -15,7 +17,6 @@ from specmini.drafter_map import (
     nearest,
     speedup_at,
 )
-from specmini.published_drafters import published_drafters
 
 LENGTHS = np.arange(1, 17)
 

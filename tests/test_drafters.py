@@ -5,8 +5,8 @@ import pytest
 from lossless import Engine, SpyModel, largest_error, outcomes
 
 from specmini.drafters import ModelDrafter
+from specmini.engine.table_model import TableModel, random_table
 from specmini.sampling import Sampling, greedy, plain
-from specmini.table_model import TableModel, random_table
 from specmini.verify import Draft, Verdict
 
 table = random_table(4, 2, np.random.default_rng(1))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from specmini.drafter_map import CHEAPEST, DrafterPoint, contour
 from specmini.figures import drafters
-from specmini.published_drafters import published_drafters
+from specmini.record.published_drafters import published_drafters
+from specmini.theory.drafter_map import CHEAPEST, DrafterPoint, contour
 
 RATES = np.tile([0.6, 0.15, 0.05], (4, 1))
 

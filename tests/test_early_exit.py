@@ -9,13 +9,13 @@ from lossless import Breakage, copied
 from specmini.drafters import ModelDrafter
 from specmini.drafters import early_exit as exits
 from specmini.drafters.early_exit import early_exit
-from specmini.fast_model import fast_model
+from specmini.engine.fast_model import fast_model
+from specmini.engine.numpy_model import NumpyModel
+from specmini.engine.threads import single_thread
+from specmini.engine.torch_model import TorchModel
 from specmini.generate import generate
 from specmini.gpt import GPT, Config, grow
-from specmini.numpy_model import NumpyModel
 from specmini.sampling import greedy
-from specmini.threads import single_thread
-from specmini.torch_model import TorchModel
 
 config = Config(vocabulary=40, context=32, layers=4, width=16, heads=2)
 

@@ -14,6 +14,8 @@ from test_mutations import breakages, pair
 
 from specmini.drafters.model import ModelDrafter
 from specmini.drafters.tree import ConfidentTreeDrafter, StaticTreeDrafter
+from specmini.engine.table_model import TableModel, random_table
+from specmini.engine.uncached_model import UncachedModel
 from specmini.generate import generate
 from specmini.generate_tree import generate_tree
 from specmini.lossless.comparison import compare
@@ -22,8 +24,6 @@ from specmini.lossless.engine import Loop, chain_engines
 from specmini.lossless.faulty import WrongTemperature
 from specmini.lossless.power import chi_square_tail, least_distance, samples_needed
 from specmini.sampling import Sampling, plain
-from specmini.table_model import TableModel, random_table
-from specmini.uncached_model import UncachedModel
 
 ALARM = 1e-3  # of every comparison of sound engines below
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from specmini import engine_ladder, engines
-from specmini.engine_ladder import RUNGS, shipped_rungs
+from specmini.record import engine_ladder, engines
+from specmini.record.engine_ladder import RUNGS, shipped_rungs
 
 
 def test_every_method_stands_on_one_rung():

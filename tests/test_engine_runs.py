@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from specmini import engine_runs
-from specmini.engine_runs import EngineRun, EngineRuns, clock_table, count_table, named
 from specmini.figures.engines import survival_by_position
+from specmini.measure import engine_runs
+from specmini.measure.engine_runs import EngineRun, EngineRuns, clock_table, count_table, named
+from specmini.measure.speedup_interval import Timed, pooled_speedup, speedup_interval
 from specmini.metrics import DraftCounts
 from specmini.pair import checkpoint_hashes
-from specmini.speedup_interval import Timed, pooled_speedup, speedup_interval
 
 PLAIN = EngineRun("vLLM", "plain", "prose", 0.0, "", False, 1.0, (10, 30), (1.0, 3.0), None)
 COUNTS = DraftCounts("vLLM", 20, 18, 40, (12, 6))

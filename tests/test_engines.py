@@ -5,8 +5,9 @@ import re
 
 import pytest
 
-from specmini import conversions, engines
-from specmini.rules import RULES
+from specmini import conversions
+from specmini.exact.rules import RULES
+from specmini.record import engines
 
 DAY = re.compile(r"20\d\d-\d\d-\d\d")
 MONTH = re.compile(r"20\d\d-\d\d")

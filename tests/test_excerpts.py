@@ -5,7 +5,8 @@ from importlib import resources
 
 import pytest
 
-from specmini import corpus, excerpts, tokenizer
+from specmini import corpus, tokenizer
+from specmini.recording import excerpts
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from specmini import catalog
-from specmini.experts import Experts, experts_touched
 from specmini.roofline import pass_time, verify_cost
+from specmini.roofline.experts import Experts, experts_touched
 
 h200 = catalog.machine("h200")
 mixtral = catalog.model("mixtral-8x7b")

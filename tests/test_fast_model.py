@@ -11,10 +11,10 @@ import pytest
 import torch
 from half_exact import half_exact_gpt
 
-from specmini import fast_model, numpy_model
-from specmini.fast_model import Choice, FastModel, candidates
+from specmini.engine import fast_model, numpy_model
+from specmini.engine.fast_model import Choice, FastModel, candidates
+from specmini.engine.torch_model import TorchModel
 from specmini.gpt import Config
-from specmini.torch_model import TorchModel
 
 config = Config(vocabulary=50, context=24, layers=2, width=32, heads=4)
 generator = torch.Generator().manual_seed(1)

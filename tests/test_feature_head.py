@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from specmini.feature_head import FeatureHead, FeatureHeadConfig
 from specmini.gpt import GPT, Config
-from specmini.medusa_heads import MedusaConfig, MedusaHeads
-from specmini.unrolled import later
+from specmini.heads.feature_head import FeatureHead, FeatureHeadConfig
+from specmini.heads.medusa_heads import MedusaConfig, MedusaHeads
+from specmini.heads.unrolled import later
 
 shape = Config(vocabulary=11, context=12, layers=2, width=8, heads=2)
 config = FeatureHeadConfig(shape, feature_width=6)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from test_claims import PAGES, headings, labels
 from test_prose import CITED, prose_numbers, sentences
 
-from specmini import claims
 from specmini.practice import cards, gather, source, stated
 from specmini.practice.followups import ChapterQuestions, FollowUps, followups, topics
+from specmini.record import claims
 
 by_id = pytest.mark.parametrize("one", followups(), ids=lambda one: one.id)
 written = pytest.mark.parametrize("card", cards.written(), ids=lambda card: card.id)

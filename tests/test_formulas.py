@@ -14,13 +14,13 @@ from fontTools.ttLib import TTFont
 from sphinx.errors import ExtensionError
 from sphinx.testing.util import SphinxTestApp
 
-from specmini import formulas
+from specmini.site import formulas
 
 ITALIC_ALPHA = "\N{MATHEMATICAL ITALIC SMALL ALPHA}"
 DOUBLE_STRUCK_E = "\N{MATHEMATICAL DOUBLE-STRUCK CAPITAL E}"
 
 CONFIGURATION = """
-extensions = ["myst_parser", "specmini.formulas"]
+extensions = ["myst_parser", "specmini.site.formulas"]
 myst_enable_extensions = ["amsmath", "dollarmath"]
 exclude_patterns = ["_build"]
 html_theme = "basic"

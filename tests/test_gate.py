@@ -10,9 +10,9 @@ from specmini import theory
 from specmini.drafters import ModelDrafter
 from specmini.drafters.confidence import certain, confident, likely_whole
 from specmini.drafters.gate import Gate, RunningAcceptance, most_worthwhile
+from specmini.engine.table_model import TableModel
 from specmini.generate import generate
 from specmini.sampling import Sampling, greedy, plain
-from specmini.table_model import TableModel
 from specmini.verify import Verdict
 
 repeatable = settings(derandomize=True, deadline=None, max_examples=300)

@@ -7,9 +7,9 @@ import pytest
 from lossless import FunctionDrafter, SpyModel, Watched
 
 from specmini.drafters import ModelDrafter
+from specmini.engine.table_model import TableModel, random_table
 from specmini.generate import Round, generate
 from specmini.sampling import Sampling, greedy, plain
-from specmini.table_model import TableModel, random_table
 from specmini.verify import Draft, Verdict
 
 cycle = np.roll(np.eye(8), 1, axis=1)  # after token t comes t + 1, after 7 comes 0

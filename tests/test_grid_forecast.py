@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from specmini import published, vllm_grid
-from specmini.grid_forecast import BATCHES, forecast_grid
+from specmini.record import papers, vllm_grid
+from specmini.record.grid_forecast import BATCHES, forecast_grid
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_with_the_batch_known_prompts_in_the_pass_matter():
 
 
 def test_cost_ratio_agrees_with_a_draft_timed_alone(simple):
-    alone = published.draft_length_sweep()
+    alone = papers.draft_length_sweep()
     assert (alone.draft, alone.target) == ("Qwen3-1.7B", "Qwen3-32B")
     for batch in BATCHES:
         for prompts in (False, True):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from specmini import catalog
-from specmini.deployment import Deployment
-from specmini.grid_forecast import forecast_grid
-from specmini.grid_roofline import grid_drafts, roofline_grid_speedup
-from specmini.vllm_grid import cache_pool, speculative_cells, tokens_held
+from specmini.record.grid_forecast import forecast_grid
+from specmini.record.grid_roofline import grid_drafts, roofline_grid_speedup
+from specmini.record.vllm_grid import cache_pool, speculative_cells, tokens_held
+from specmini.roofline.deployment import Deployment
 
 CELLS = speculative_cells()
 MEASURED = np.array([cell.tpot_speedup for cell in CELLS])

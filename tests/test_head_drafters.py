@@ -10,23 +10,23 @@ from lossless import largest_error, outcomes
 import specmini.drafters.feature
 import specmini.drafters.medusa
 import specmini.verify
-from specmini.cached_model import FeatureModel
 from specmini.drafters.feature import FeatureDrafter
 from specmini.drafters.medusa import MedusaDrafter
 from specmini.drafters.mtp import MtpDrafter
-from specmini.feature_head import FeatureHead, FeatureHeadConfig
+from specmini.engine.cached_model import FeatureModel
+from specmini.engine.kernels import available_kernels
+from specmini.engine.numpy_model import NumpyModel
+from specmini.engine.step_model import StepModel
+from specmini.engine.torch_model import TorchModel
+from specmini.engine.torch_step import torch_step
 from specmini.generate import generate
 from specmini.gpt import GPT, Config
-from specmini.head_engines import MedusaEngine, feature_engine
-from specmini.kernels import available_kernels
-from specmini.medusa_heads import MedusaConfig, MedusaHeads
-from specmini.mtp_engine import mtp_engine
-from specmini.mtp_module import MtpModule
-from specmini.numpy_model import NumpyModel
+from specmini.heads.feature_head import FeatureHead, FeatureHeadConfig
+from specmini.heads.in_numpy import MedusaEngine, feature_engine
+from specmini.heads.medusa_heads import MedusaConfig, MedusaHeads
+from specmini.heads.mtp_in_numpy import mtp_engine
+from specmini.heads.mtp_module import MtpModule
 from specmini.sampling import Sampling, greedy, plain
-from specmini.step_model import StepModel
-from specmini.torch_model import TorchModel
-from specmini.torch_step import torch_step
 from specmini.verify import Verdict
 
 V, D, CONTEXT = 3, 8, 24

@@ -8,12 +8,12 @@ from specmini.checkpoints import digest, save_model
 from specmini.drafters.feature import FeatureDrafter
 from specmini.drafters.medusa import MedusaDrafter
 from specmini.drafters.mtp import MtpDrafter
-from specmini.feature_head import FeatureHead, FeatureHeadConfig
 from specmini.generate import generate
 from specmini.gpt import GPT, Config
-from specmini.heads import load_heads
-from specmini.medusa_heads import MedusaConfig, MedusaHeads
-from specmini.mtp_module import MtpModule
+from specmini.heads.feature_head import FeatureHead, FeatureHeadConfig
+from specmini.heads.medusa_heads import MedusaConfig, MedusaHeads
+from specmini.heads.mtp_module import MtpModule
+from specmini.heads.trained import load_heads
 from specmini.pair import Pair, load_pair
 from specmini.sampling import plain
 

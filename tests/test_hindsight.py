@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from specmini import catalog
-from specmini.deployment import Deployment
 from specmini.drafters.gate import Gate, RunningAcceptance
-from specmini.gate_study import (
+from specmini.engine.table_model import random_table
+from specmini.exact.lossy_price import lossy_text
+from specmini.gpt import GPT, Config
+from specmini.ladder.gate_study import (
     KINDS,
     GateOutcome,
     TextKind,
@@ -17,8 +19,7 @@ from specmini.gate_study import (
     gate_outcome,
     write_texts,
 )
-from specmini.gpt import GPT, Config
-from specmini.hindsight import (
+from specmini.ladder.hindsight import (
     Costs,
     Play,
     Replayed,
@@ -26,11 +27,10 @@ from specmini.hindsight import (
     chances_to_stay,
     play,
 )
-from specmini.lossy_price import lossy_text
-from specmini.lossy_verify import lossy_lenience
 from specmini.pair import Pair, load_pair
+from specmini.roofline.deployment import Deployment
 from specmini.sampling import Sampling, plain
-from specmini.table_model import random_table
+from specmini.verify.lossy import lossy_lenience
 
 free = Costs(0.1, lambda length: 1.0)
 

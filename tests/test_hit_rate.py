@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specmini import hit_rate, theory
+from specmini import theory
+from specmini.theory import hit_rate
 
 repeatable = settings(derandomize=True, deadline=None, max_examples=300)
 chances = st.floats(0.0, 1.0)

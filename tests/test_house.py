@@ -1,5 +1,6 @@
 """The two commands, the pins and the package keep what the README promises."""
 
+import ast
 import os
 import re
 import shutil
@@ -183,17 +184,43 @@ def test_nothing_in_the_repository_names_a_machine_or_fetches_from_elsewhere():
             assert not host.search(text) or name.startswith("tests/"), name
 
 
+PACKAGE = ROOT / "specmini"
 PAPER_WING = (
-    *("theory", "conversions", "published", "roofline", "catalog", "overhead", "experts"),
-    *("deployment", "draft_cost", "batch_speedup", "crossover", "hit_rate", "tree_shape"),
-    *("engines", "advisor", "record_check", "metrics", "metrics_text", "command"),
+    *("checks", "theory", "conversions", "roofline", "catalog", "configuration", "cost"),
+    *("record", "advisor", "metrics"),
 )
 
 
-@pytest.mark.parametrize("module", PAPER_WING)
-def test_paper_wing_imports_numpy_and_nothing_heavier(module):
+def modules_of(top):
+    """Names below ``specmini`` of a module, or of a package and all that is in it."""
+    path = PACKAGE / top
+    files = path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")]
+    parts = (file.relative_to(PACKAGE).with_suffix("").parts for file in files)
+    return sorted(".".join(part for part in names if part != "__init__") for names in parts)
+
+
+def imported(module):
+    """Top-level modules of specmini that the text of a module imports."""
+    path = PACKAGE.joinpath(*module.split("."))
+    source = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text("utf-8")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module == "specmini":
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("specmini."):
+            yield node.module.split(".")[1]
+
+
+@pytest.mark.parametrize("top", PAPER_WING)
+def test_paper_wing_imports_only_itself(top):
+    for module in modules_of(top):
+        assert set(imported(module)) <= set(PAPER_WING), module
+
+
+@pytest.mark.parametrize("top", [*PAPER_WING, "load", "command"])
+def test_paper_wing_imports_numpy_and_nothing_heavier(top):
     code = (
-        f"import sys, specmini.{module}\n"
+        f"import sys, importlib\n"
+        f"for name in {modules_of(top)}: importlib.import_module(f'specmini.{{name}}')\n"
         "heavy = {'torch', 'matplotlib', 'scipy', 'anywidget', 'IPython', 'sphinx'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -14,11 +14,11 @@ from safetensors.torch import load_file
 
 from specmini import tokenizer as tokenizers
 from specmini.command import main
-from specmini.excerpts import frozen
 from specmini.gpt import GPT, Config, from_hugging_face
 from specmini.hugging_face.folder import write_model, write_pair
 from specmini.hugging_face.tokenizer import _pattern, tokenizer_json
 from specmini.pair import load_pair
+from specmini.recording.excerpts import frozen
 
 STRANGE = (
     "naïve café\u00a0— 日本語 🙂\n\n\n   x\u2003y\t\n  z  ",

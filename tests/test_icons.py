@@ -2,7 +2,7 @@
 
 import pytest
 
-from specmini import icons
+from specmini.site import icons
 
 SHEET = (
     '.fa-bars:before,.fa-navicon:before{content:"\\f0c9"}.fa-star:before{content:"\\f005"}'

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from specmini import kernels
-from specmini.kernels import available_kernels, is_half_exact
+from specmini.engine import kernels
+from specmini.engine.kernels import available_kernels, is_half_exact
 
 generator = torch.Generator().manual_seed(0)
 half_exact = nn.Linear(64, 48)

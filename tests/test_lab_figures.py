@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from specmini.cell import Cell
 from specmini.figures import lab
-from specmini.latency import FittedRoofline, PassTimes
-from specmini.tallies import Acceptance, Tally
+from specmini.measure.cell import Cell
+from specmini.measure.latency import FittedRoofline, PassTimes
+from specmini.measure.tallies import Acceptance, Tally
 
 TIMES = PassTimes(
     tokens=(1, 2, 5, 16),

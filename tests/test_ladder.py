@@ -23,8 +23,8 @@ from specmini import theory
 from specmini.drafters import confidence, gate, lookup, ngram, suffix
 from specmini.drafters import model as model_drafter
 from specmini.drafters.base import agreement
+from specmini.engine.table_model import TableModel, random_table
 from specmini.sampling import Sampling, greedy, plain
-from specmini.table_model import TableModel, random_table
 from specmini.verify import Verdict
 
 samplings = {

@@ -7,7 +7,7 @@ import pytest
 
 from specmini import theory
 from specmini.figures.drafters import drafter_map
-from specmini.ladder_points import ladder_columns, measured_points
+from specmini.ladder.points import ladder_columns, measured_points
 from specmini.tables import Table
 
 

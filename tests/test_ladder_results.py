@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from specmini.batch.drafter import SideBySideDrafter
-from specmini.cell import Cell
 from specmini.drafters import LookupDrafter
-from specmini.ladder import broad_shape
-from specmini.ladder_results import Ladder, LadderRow, load_ladder, store_ladder
-from specmini.tallies import Acceptance, Tally
-from specmini.topology import depths
+from specmini.ladder.results import Ladder, LadderRow, load_ladder, store_ladder
+from specmini.ladder.rungs import broad_shape
+from specmini.measure.cell import Cell
+from specmini.measure.tallies import Acceptance, Tally
+from specmini.theory.topology import depths
 from specmini.verify import Verdict
 
 

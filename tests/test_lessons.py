@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from specmini.feature_head import FeatureHead, FeatureHeadConfig
+from specmini.exact.overlap import overlap
 from specmini.gpt import GPT, Config
-from specmini.lessons import loss_of, tokens_per_round
-from specmini.medusa_heads import MedusaConfig, MedusaHeads
-from specmini.overlap import overlap
+from specmini.heads.feature_head import FeatureHead, FeatureHeadConfig
+from specmini.heads.medusa_heads import MedusaConfig, MedusaHeads
 from specmini.sampling import plain
+from specmini.training.lessons import loss_of, tokens_per_round
 
 V, D = 5, 8
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from specmini import published, theory
+from specmini import theory
+from specmini.record import papers
 
 
-@pytest.mark.parametrize("row", published.leviathan_table_1(), ids=lambda r: str(r.speedup))
-def test_table_1_reproduces_digit_by_digit(row: published.FreeDraftRow) -> None:
+@pytest.mark.parametrize("row", papers.leviathan_table_1(), ids=lambda r: str(r.speedup))
+def test_table_1_reproduces_digit_by_digit(row: papers.FreeDraftRow) -> None:
     speedup = theory.speedup(row.acceptance_rate, 0.0, row.draft_length)
     operations = theory.arithmetic_growth(row.acceptance_rate, 0.0, row.draft_length)
     assert f"{speedup:.2f}" == f"{row.speedup:.2f}"
@@ -18,11 +19,11 @@ def test_table_1_reproduces_digit_by_digit(row: published.FreeDraftRow) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    published.leviathan_table_4(),
+    papers.leviathan_table_4(),
     ids=lambda r: f"{r.task[:3]}-{r.draft_model}-T{r.temperature:g}",
 )
 def test_table_4_predictions_lie_within_the_rounding_of_their_inputs(
-    row: published.MeasuredRow,
+    row: papers.MeasuredRow,
 ) -> None:
     # The paper computed "Exp" from unrounded alpha and c. Speedup rises with alpha and falls
     # with c, so over the box of inputs that print as these two-decimal numbers it spans
@@ -34,7 +35,7 @@ def test_table_4_predictions_lie_within_the_rounding_of_their_inputs(
 
 
 def test_table_4_three_rows_need_the_rounding_of_their_inputs() -> None:
-    rows = published.leviathan_table_4()
+    rows = papers.leviathan_table_4()
     needing = [
         (row.draft_model, row.temperature, row.expected_speedup)
         for row in rows
@@ -49,7 +50,7 @@ def test_table_4_three_rows_need_the_rounding_of_their_inputs() -> None:
 
 
 def test_table_4_measured_over_predicted() -> None:
-    rows = published.leviathan_table_4()
+    rows = papers.leviathan_table_4()
     assert len(rows) == 12
     ratio = np.array(
         [
@@ -79,6 +80,6 @@ def test_corollary_3_9_one_draft_wins_when_alpha_exceeds_c() -> None:
 
 
 def test_table_rows_cannot_be_changed() -> None:
-    row = published.leviathan_table_1()[0]
+    row = papers.leviathan_table_1()[0]
     with pytest.raises(AttributeError):
         row.speedup = 2.0  # type: ignore[misc]

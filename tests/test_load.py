@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from specmini import catalog
-from specmini.batch_speedup import best_draft_by_batch, speedup_by_batch
-from specmini.deployment import Deployment
-from specmini.draft_cost import LOOKUP, draft_head, draft_model, draft_seconds
 from specmini.load.policy import PLAIN, Fixed, LoadAware
 from specmini.load.seconds import Seconds
 from specmini.load.server import serve
 from specmini.load.sweep import sweep
 from specmini.load.workload import Workload, poisson
+from specmini.roofline.batch_speedup import best_draft_by_batch, speedup_by_batch
+from specmini.roofline.deployment import Deployment
+from specmini.roofline.draft_cost import LOOKUP, draft_head, draft_model, draft_seconds
 
 H100 = catalog.machine("h100")
 TARGET = Deployment(H100, catalog.model("llama-3.1-8b"))

@@ -24,8 +24,8 @@ from lossless import (
 from specmini import generate as loop
 from specmini import theory
 from specmini.drafters import ModelDrafter
+from specmini.engine.table_model import TableModel, random_table
 from specmini.sampling import Sampling, plain
-from specmini.table_model import TableModel, random_table
 from specmini.verify import Draft, verify
 
 rules = ["textbook", "greedy draft", "exact match"]
@@ -269,8 +269,8 @@ def torch():
 
 def network(torch, layers, seed):
     """Large weights and positions, so that a text is not one token over and over."""
+    from specmini.engine.torch_model import TorchModel
     from specmini.gpt import GPT, Config
-    from specmini.torch_model import TorchModel
 
     config = Config(vocabulary=40, context=64, layers=layers, width=16, heads=2)
     model = GPT(config, torch.Generator().manual_seed(seed)).double()

@@ -5,19 +5,19 @@ import pytest
 import torch
 from lossless import Engine, exact_text, largest_error, outcomes
 
-import specmini.lossy_verify
+import specmini.verify.lossy
 from specmini.drafters.model import ModelDrafter
+from specmini.engine.table_model import TableModel, random_table
+from specmini.exact.lossy_price import lossy_distance, lossy_next, lossy_prices, lossy_text
+from specmini.exact.overlap import overlap
 from specmini.gpt import GPT, Config
-from specmini.lossy_price import lossy_distance, lossy_next, lossy_prices, lossy_text
-from specmini.lossy_verify import (
+from specmini.sampling import greedy, plain
+from specmini.verify.lossy import (
     lossy_lenience,
     lossy_relaxed,
     lossy_thresholds,
     lossy_typical,
 )
-from specmini.overlap import overlap
-from specmini.sampling import greedy, plain
-from specmini.table_model import TableModel, random_table
 
 target = random_table(3, 1, np.random.default_rng(1))
 draft = random_table(3, 1, np.random.default_rng(2))
@@ -40,7 +40,7 @@ def counted(rule, drafting, new_tokens=4, draft_length=2, tables=(target, draft)
 @pytest.mark.parametrize("name", lossy)
 def test_the_engine_writes_what_is_counted(monkeypatch, name, drafting):
     """Every branch of the real loop is walked; the count knows nothing of it."""
-    monkeypatch.setattr(specmini.lossy_verify, "draw", lambda weights, rng: rng.choose(weights))
+    monkeypatch.setattr(specmini.verify.lossy, "draw", lambda weights, rng: rng.choose(weights))
     engine, rule = Engine.load().walked(), lossy[name]
     rounds = []
 

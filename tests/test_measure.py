@@ -6,16 +6,17 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from specmini import hit_rate, theory
-from specmini.cell import Cell, pooled
+from specmini import theory
 from specmini.drafters import ModelDrafter
+from specmini.engine.table_model import TableModel, random_table
 from specmini.generate import Round
-from specmini.latency import PassTimes, fit_roofline, forecast, pass_times
 from specmini.measure import compare, in_turn
-from specmini.results import Setting, Settings, load, store
+from specmini.measure.cell import Cell, pooled
+from specmini.measure.latency import PassTimes, fit_roofline, forecast, pass_times
+from specmini.measure.results import Setting, Settings, load, store
+from specmini.measure.tallies import Acceptance, Tally, acceptance, tally, total
 from specmini.sampling import Sampling, greedy, plain
-from specmini.table_model import TableModel, random_table
-from specmini.tallies import Acceptance, Tally, acceptance, tally, total
+from specmini.theory import hit_rate
 
 PASS, NEXT, DRAFT, CHOICE = 10.0, 1.0, 2.0, 0.5  # seconds on the scripted clock
 
@@ -31,7 +32,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in ("generate", "latency"):
+    for module in ("generate", "measure.latency"):
         monkeypatch.setattr(f"specmini.{module}.time", clock)
     return clock
 
@@ -458,7 +459,7 @@ def test_pass_times_can_include_the_choice(clock):
 def test_pass_times_are_medians_between_quartiles(monkeypatch):
     ticks = iter(np.cumsum([0, 1] + [0, 5] + [0, 1] * 2 + [0, 2] + [0, 9]).tolist())
     clock = types.SimpleNamespace(perf_counter=lambda: next(ticks))
-    monkeypatch.setattr("specmini.latency.time", clock)
+    monkeypatch.setattr("specmini.measure.latency.time", clock)
     rng = np.random.default_rng(0)
     times = pass_times(TableModel(cycle([1, 0])), [1], past=1, repeats=5, rng=rng)
     assert (times.low, times.seconds, times.high) == ((1,), (2,), (5,))

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from specmini import theory
-from specmini.cell import Cell
 from specmini.command import main
 from specmini.commands.measure import trial_lines
+from specmini.engine.table_model import TableModel, random_table
+from specmini.measure.cell import Cell
+from specmini.measure.tallies import Acceptance, Tally
+from specmini.measure.trial import Trial, try_pair
 from specmini.sampling import Sampling
-from specmini.table_model import TableModel, random_table
-from specmini.tallies import Acceptance, Tally
-from specmini.trial import Trial, try_pair
 
 QUICK = ("measure", "--count", "3", "--new-tokens", "24", "--draft-length")
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specmini.metrics import DraftCounts, between
-from specmini.metrics_text import fetch, read_counts
+from specmini.metrics.pages import fetch, read_counts
 
 
 def page(

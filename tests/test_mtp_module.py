@@ -6,8 +6,8 @@ import torch.nn.functional as F  # noqa: N812, the name everyone knows
 
 from specmini.drafters.early_exit import early_exit
 from specmini.gpt import GPT, Config
-from specmini.mtp_module import MtpModule
-from specmini.unrolled import later
+from specmini.heads.mtp_module import MtpModule
+from specmini.heads.unrolled import later
 
 shape = Config(vocabulary=11, context=12, layers=3, width=8, heads=2)
 

@@ -20,8 +20,8 @@ from lossless import (
 
 from specmini import generate, verify
 from specmini.drafters import model as model_drafter
+from specmini.engine.table_model import TableModel, random_table
 from specmini.sampling import Sampling, plain
-from specmini.table_model import TableModel, random_table
 from specmini.verify import Draft
 
 tempered = Sampling(0.6)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from specmini.engine.numpy_model import NumpyModel
 from specmini.gpt import GPT, Config
-from specmini.numpy_model import NumpyModel
 
 config = Config(vocabulary=50, context=24, layers=2, width=32, heads=4)
 

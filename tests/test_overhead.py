@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from specmini import catalog
-from specmini.overhead import Overhead, all_reduce_time
 from specmini.roofline import LARGEST_PARTS, pass_time, verify_cost
+from specmini.roofline.overhead import Overhead, all_reduce_time
 
 h100 = replace(catalog.machine("h100"), interconnect=450e9)
 llama_8b = catalog.model("llama-3.1-8b")

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from specmini import theory
-from specmini.gpt import GPT, Config
-from specmini.overlap import (
+from specmini.exact.overlap import (
     autocorrelation,
     named_acceptance,
     overlap,
     text_spread,
     tokens_in_order,
 )
+from specmini.gpt import GPT, Config
 from specmini.sampling import Sampling
 
 

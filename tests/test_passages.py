@@ -7,9 +7,9 @@ from chapters import BOOK
 from test_claims import labels
 from test_prose import is_known, prose_numbers
 
-from specmini import claims
 from specmini.practice import passages as module
 from specmini.practice.passages import Answers, passage, passages
+from specmini.record import claims
 from specmini.widgets import SpotTheErrors
 
 by_id = pytest.mark.parametrize("one", passages(), ids=lambda one: one.id)

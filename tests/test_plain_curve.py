@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from specmini.plain_curve import PlainCurve, fit_plain_curve
+from specmini.cost.plain_curve import PlainCurve, fit_plain_curve
 
 SIZES = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256])
 

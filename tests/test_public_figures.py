@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from specmini import batch_tables, vllm_grid
 from specmini.figures import public
-from specmini.grid_forecast import forecast_grid
-from specmini.table_forecast import catalog_verify_cost, curve_verify_cost, forecast_table
+from specmini.record import batch_tables, vllm_grid
+from specmini.record.grid_forecast import forecast_grid
+from specmini.record.table_forecast import catalog_verify_cost, curve_verify_cost, forecast_table
 
 
 @pytest.fixture(scope="module")

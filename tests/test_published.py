@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from specmini import published, theory
+from specmini import theory
+from specmini.record import papers
 
 
 def test_survival_never_rises_and_names_its_log():
-    rows = published.acceptance_by_position()
+    rows = papers.acceptance_by_position()
     assert [row.draft_length for row in rows] == [8, 4, 3]
     for row in rows:
         assert np.all(np.diff(row.survival) <= 0)
@@ -17,7 +18,7 @@ def test_survival_never_rises_and_names_its_log():
 def test_the_three_pairs_rise_stay_and_fall():
     ends = [
         theory.conditional_rates_from_survival(row.survival)[[0, -1]]
-        for row in published.acceptance_by_position()
+        for row in papers.acceptance_by_position()
     ]
     change = [float(last - first) for first, last in ends]
     assert change[0] > 0.08
@@ -26,7 +27,7 @@ def test_the_three_pairs_rise_stay_and_fall():
 
 
 def test_sweep_is_one_row_a_draft_length():
-    sweep = published.draft_length_sweep()
+    sweep = papers.draft_length_sweep()
     assert sweep.draft_length == tuple(range(1, 9))
     assert len(sweep.tokens_per_round) == len(sweep.speedup) == 8
     assert round(sweep.cost_ratio, 3) == 0.096
@@ -35,4 +36,4 @@ def test_sweep_is_one_row_a_draft_length():
 
 
 def test_source_names_a_commit():
-    assert published.benchmark_log_source().endswith("at commit d94d714")
+    assert papers.benchmark_log_source().endswith("at commit d94d714")

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from specmini import pair, recording, tokenizer
+from specmini import pair, tokenizer
+from specmini.engine.table_model import TableModel
 from specmini.generate import Generation, Round
-from specmini.recording import pieces, record, record_both_kinds, stored
+from specmini.recording import rounds
+from specmini.recording.rounds import pieces, record, record_both_kinds, stored
 from specmini.sampling import greedy
-from specmini.table_model import TableModel
 from specmini.tokenizer import Tokenizer
 from specmini.widgets import RoundPlayer
 
@@ -190,10 +191,10 @@ def test_the_stored_recordings_are_prose_and_code_of_real_rounds(sampling):
 
 
 def test_the_stored_recordings_are_of_the_committed_checkpoints():
-    """Who replaces a checkpoint records again: python -m specmini.recording FILE."""
-    assert recording.recorded_checkpoints() == pair.checkpoint_hashes()
+    """Who replaces a checkpoint records again: python -m specmini.recording.rounds FILE."""
+    assert rounds.recorded_checkpoints() == pair.checkpoint_hashes()
 
 
 def test_there_are_no_other_stored_recordings():
     with pytest.raises(ValueError, match="sampling must be one of greedy, temperature 1, got 'x'"):
-        recording.stored("x")
+        rounds.stored("x")

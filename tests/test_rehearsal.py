@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from specmini import theory
-from specmini.rehearsal import Rehearsal, rehearse
+from specmini.engine.table_model import TableModel, random_table
+from specmini.measure.rehearsal import Rehearsal, rehearse
 from specmini.sampling import plain
-from specmini.table_model import TableModel, random_table
 
 
 class Timed(TableModel):
@@ -28,7 +28,7 @@ class Timed(TableModel):
 def shared(monkeypatch):
     shared = types.SimpleNamespace(now=0.0, diary=[])
     clock = types.SimpleNamespace(perf_counter=lambda: shared.now)
-    monkeypatch.setattr("specmini.rehearsal.time", clock)
+    monkeypatch.setattr("specmini.measure.rehearsal.time", clock)
     return shared
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from specmini.repetition import repetition
+from specmini.measure.repetition import repetition
 
 
 def test_repetition_counts_runs_that_stood_before():

@@ -5,8 +5,8 @@ import statistics
 
 import pytest
 
+from specmini.measure.results import data, measured_hugging_face, measured_speedups
 from specmini.pair import checkpoint_hashes
-from specmini.results import data, measured_hugging_face, measured_speedups
 
 KINDS, TEMPERATURES, LENGTHS = ("prose", "code"), (0.0, 1.0), (1, 2, 3, 4, 5, 6, 8)
 

@@ -5,8 +5,8 @@ import pytest
 from lossless import Engine, outcomes
 
 from specmini import theory
-from specmini.rule_yield import rule_yield
-from specmini.table_model import random_table
+from specmini.engine.table_model import random_table
+from specmini.exact.rule_yield import rule_yield
 from specmini.verify import Draft
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from specmini.drafters.model import ModelDrafter
-from specmini.rules import RULES, accepted, drafted
+from specmini.engine.table_model import TableModel
+from specmini.exact.rules import RULES, accepted, drafted
 from specmini.sampling import plain
-from specmini.table_model import TableModel
 from specmini.verify import verify
 
 P, Q = np.array([0.6, 0.3, 0.1, 0.0]), np.array([0.45, 0.1, 0.25, 0.2])

@@ -5,10 +5,10 @@ import pytest
 from lossless import Engine, outcomes
 from test_tree import grown
 
+from specmini.exact.siblings import acceptance_by_rank
 from specmini.sampling import draw
-from specmini.siblings import acceptance_by_rank
-from specmini.tree import DraftTree, verify_tree
-from specmini.verify import residual
+from specmini.verify.chain import residual
+from specmini.verify.tree import DraftTree, verify_tree
 
 P, Q = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.2, 0.4, 0.1, 0.3])
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from specmini.cell import Cell
-from specmini.results import Setting
-from specmini.tallies import Acceptance, Tally
+from specmini.measure.cell import Cell
+from specmini.measure.results import Setting
+from specmini.measure.tallies import Acceptance, Tally
 
 ABOUT = {"sha256": {"target": "a"}, "torch": "2", "new_tokens": 96, "date": "2026-01-01"}
 ONE = Tally(1, 1, 0, 0, 0.0, 1.0, 1.0)

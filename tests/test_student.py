@@ -3,7 +3,7 @@
 import mpmath
 import pytest
 
-from specmini.student import mean_difference, student_t
+from specmini.measure.student import mean_difference, student_t
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 9, 29, 30, 39, 200])

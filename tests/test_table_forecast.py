@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from specmini import batch_tables, catalog
-from specmini.table_forecast import catalog_verify_cost, curve_verify_cost, forecast_table
+from specmini import catalog
+from specmini.record import batch_tables
+from specmini.record.table_forecast import catalog_verify_cost, curve_verify_cost, forecast_table
 
 DFLASH = [one for one in batch_tables.batch_series() if one.source.startswith("DFlash")]
 CONTEXT = 512

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from specmini.engine.table_model import TableModel, random_table
 from specmini.sampling import plain
-from specmini.table_model import TableModel, random_table
 
 
 def table(order, vocabulary=3):

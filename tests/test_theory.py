@@ -645,10 +645,10 @@ def test_ties_go_to_the_shorter_draft_also_where_checking_is_cheap() -> None:
 # --- imports --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", ["theory", "conversions", "published"])
+@pytest.mark.parametrize("module", ["theory", "conversions", "record.papers"])
 def test_import_stays_light(module: str) -> None:
     code = f"import sys, specmini.{module}; print(*{{name.split('.')[0] for name in sys.modules}})"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.split())
-    assert "numpy" in loaded or module == "published"
+    assert "numpy" in loaded or module == "record.papers"
     assert not loaded & {"torch", "matplotlib", "scipy", "pandas", "anywidget", "IPython"}

@@ -7,7 +7,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from specmini.threads import single_thread
+from specmini.engine.threads import single_thread
 
 
 def test_one_thread_inside_and_the_old_number_after():

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from specmini.engine.torch_model import TorchModel
 from specmini.gpt import GPT, Config
-from specmini.torch_model import TorchModel
 
 config = Config(vocabulary=50, context=24, layers=2, width=32, heads=4)
 

@@ -8,20 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from specmini import (
-    checkpoints,
-    corpus,
-    evaluation,
-    streams,
-    tokenizer,
-    training,
-    training_command,
-)
+from specmini import checkpoints, corpus, tokenizer, training
+from specmini.exact.overlap import overlap
 from specmini.gpt import GPT, Config
-from specmini.optimizer import Optimizer, orthogonalize
-from specmini.overlap import overlap
 from specmini.sampling import plain
-from specmini.training import Run, Settings
+from specmini.training import Run, Settings, command, evaluation, streams
+from specmini.training.optimizer import Optimizer, orthogonalize
 
 settings = Settings(batch=2, length=16, warm_up=4, prose_share=0.5)
 
@@ -435,41 +427,41 @@ def test_windows_that_do_not_fit(data):
 
 @pytest.mark.usefixtures("torch_threads")
 def test_the_command_line_trains_grows_decays_and_exports(tmp_path, library, capsys, monkeypatch):
-    monkeypatch.setattr(training_command.os, "nice", lambda change: 0, raising=False)  # Windows
-    monkeypatch.setattr(training_command.signal, "signal", lambda number, handler: None)
+    monkeypatch.setattr(command.os, "nice", lambda change: 0, raising=False)  # Windows
+    monkeypatch.setattr(command.signal, "signal", lambda number, handler: None)
     folder, final, file = tmp_path / "run", tmp_path / "final", tmp_path / "t.safetensors"
     streams.prepare(tmp_path / "data", 300, library)
     common = ["--data", str(tmp_path / "data"), "--threads", "1"]
     shape = ["--width", "16", "--heads", "2", "--context", "256"]
 
-    def command(*arguments):
-        training_command.main([*map(str, arguments), *common])
+    def run(*arguments):
+        command.main([*map(str, arguments), *common])
         return capsys.readouterr().out
 
-    assert "step 3" in command("target", folder, "--steps", 3, "--batch", 1, *shape)
-    grown = command("target", folder, "--steps", 1, "--layers", 3)
+    assert "step 3" in run("target", folder, "--steps", 3, "--batch", 1, *shape)
+    grown = run("target", folder, "--steps", 1, "--layers", 3)
     assert "layers=3" in grown
     assert "step 4" in grown
-    decayed = command("target", final, "--from", folder, "--decay-steps", 2)
+    decayed = run("target", final, "--from", folder, "--decay-steps", 2)
     assert "step 6" in decayed
     assert "step 7" not in decayed
     assert training.resume(folder, streams.prepare(tmp_path / "data")).step == 4, "still stable"
-    again = command("target", tmp_path / "again", "--from", final, "--decay-steps", 1)
+    again = run("target", tmp_path / "again", "--from", final, "--decay-steps", 1)
     assert "step 7" in again, "a copy of a decayed run may rise and fall once more"
-    assert "bits per byte" in command("export", final, file, "--storage", "int8")
-    assert "step 1" in command("distil", tmp_path / "d", "--teacher", file, "--steps", 1, *shape)
-    assert "acceptance rate 1.000" in command("accept", file, file)
-    command("card", file, tmp_path / "t.md")
+    assert "bits per byte" in run("export", final, file, "--storage", "int8")
+    assert "step 1" in run("distil", tmp_path / "d", "--teacher", file, "--steps", 1, *shape)
+    assert "acceptance rate 1.000" in run("accept", file, file)
+    run("card", file, tmp_path / "t.md")
     card = (tmp_path / "t.md").read_text(encoding="utf-8")
     assert "3 layers of width 16" in card
     assert "stored as int8" in card
     assert "From step 0 on the text of test." in card
     student = tmp_path / "s.safetensors"
-    command("export", tmp_path / "d", student)
-    command("card", student, tmp_path / "s.md")
+    run("export", tmp_path / "d", student)
+    run("card", student, tmp_path / "s.md")
     assert "distilled from t.safetensors (hash" in (tmp_path / "s.md").read_text(encoding="utf-8")
     assert card.count("````") == 16, "two prompts of two kinds at two temperatures"
-    command("imitate", file, tmp_path / "imitated", "--count", 3)
+    run("imitate", file, tmp_path / "imitated", "--count", 3)
     imitated = streams.prepare(tmp_path / "imitated")
     assert len(imitated.code) == len(imitated.prose) == 3 * 256
     assert imitated.corpus == "continuations by t.safetensors of test"
@@ -491,15 +483,15 @@ def test_heads_are_trained_stored_and_loaded(tmp_path, library, config, capsys, 
         ("mtp", ["--objective", "overlap"]),
     ):
         run, stored = tmp_path / kind, tmp_path / f"{kind}.safetensors"
-        training_command.main([kind, str(run), *common, *more])
-        training_command.main([kind, str(run), *common, *more])
+        command.main([kind, str(run), *common, *more])
+        command.main([kind, str(run), *common, *more])
         assert "tokens a round" in capsys.readouterr().out
-        training_command.main(["export", str(run), str(stored), "--data", str(folder)])
+        command.main(["export", str(run), str(stored), "--data", str(folder)])
         head, record = checkpoints.load_head(stored)
         assert (record["step"], record["settings"]["passes"]) == (4, 2)
         assert record["kind"] == type(head).__name__
         written = ["card", str(stored), str(tmp_path / "card.md"), "--data", str(folder)]
-        training_command.main([*written, "--target", str(tmp_path / "target.safetensors")])
+        command.main([*written, "--target", str(tmp_path / "target.safetensors")])
         card = (tmp_path / "card.md").read_text(encoding="utf-8")
         assert "| held-out text | K = 1 | K = 2 |" in card
         assert "distilled from target.safetensors" in card

@@ -5,12 +5,12 @@ import pytest
 from lossless import Breakage, Engine, exact_text, largest_error, outcomes
 from test_lossless import pair
 
-from specmini import tree as tree_module
+from specmini.engine.table_model import random_table
 from specmini.sampling import plain
-from specmini.table_model import random_table
-from specmini.topology import ancestors, depths
-from specmini.tree import DraftTree, TreeVerdict, verify_tree
+from specmini.theory.topology import ancestors, depths
 from specmini.verify import Draft, Verdict, verify
+from specmini.verify import tree as tree_module
+from specmini.verify.tree import DraftTree, TreeVerdict, verify_tree
 
 shapes = {
     "nothing": [],

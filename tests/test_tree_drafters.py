@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 from test_tree_model import gpt, torch_model
 
-from specmini.cell import cell
 from specmini.drafters import ModelDrafter
 from specmini.drafters.tree import ConfidentTreeDrafter, StaticTreeDrafter
+from specmini.engine.table_model import TableModel, random_table
+from specmini.engine.uncached_model import UncachedModel
 from specmini.generate import Round, generate
 from specmini.generate_tree import generate_tree
 from specmini.measure import take_turns
+from specmini.measure.cell import cell
+from specmini.measure.tallies import acceptance, tally
+from specmini.measure.tree_tallies import tree_acceptance
 from specmini.sampling import Sampling, greedy, plain
-from specmini.table_model import TableModel, random_table
-from specmini.tallies import acceptance, tally
-from specmini.topology import depths
-from specmini.tree import DraftTree
-from specmini.tree_tallies import tree_acceptance
-from specmini.uncached_model import UncachedModel
+from specmini.theory.topology import depths
+from specmini.verify.tree import DraftTree
 
 table = random_table(6, 1, np.random.default_rng(1), concentration=0.5)
 draft_table = 0.7 * table + 0.3 * random_table(6, 1, np.random.default_rng(2))
@@ -220,8 +220,8 @@ def test_a_chain_writes_what_generate_writes():
 
 
 def networks():
-    from specmini.fast_model import Choice, FastModel
-    from specmini.numpy_model import NumpyModel
+    from specmini.engine.fast_model import Choice, FastModel
+    from specmini.engine.numpy_model import NumpyModel
 
     return {
         "torch": torch_model,

@@ -7,11 +7,11 @@ from test_lossless import pair, samplings
 
 from specmini import generate_tree as tree_loop
 from specmini.drafters import tree as tree_drafters
+from specmini.engine.table_model import TableModel, random_table
+from specmini.engine.uncached_model import UncachedModel
 from specmini.generate import generate
 from specmini.generate_tree import generate_tree
 from specmini.sampling import Sampling, greedy, plain
-from specmini.table_model import TableModel, random_table
-from specmini.uncached_model import UncachedModel
 
 
 @pytest.fixture(scope="module")

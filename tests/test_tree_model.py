@@ -6,9 +6,9 @@ import functools
 import numpy as np
 import pytest
 
-from specmini.table_model import TableModel, random_table
-from specmini.tree_model import Branches
-from specmini.uncached_model import UncachedModel
+from specmini.engine.table_model import TableModel, random_table
+from specmini.engine.tree_model import Branches
+from specmini.engine.uncached_model import UncachedModel
 
 
 def table_model():
@@ -31,7 +31,7 @@ def gpt():
 
 def torch_model():
     model = gpt()
-    from specmini.torch_model import TorchModel
+    from specmini.engine.torch_model import TorchModel
 
     return TorchModel(copy.deepcopy(model).double())
 
@@ -42,14 +42,14 @@ def uncached_torch_model():
 
 def numpy_model():
     model = gpt()
-    from specmini.numpy_model import NumpyModel
+    from specmini.engine.numpy_model import NumpyModel
 
     return NumpyModel(model)
 
 
 def compiled_model():
     model = gpt()
-    from specmini.fast_model import Choice, FastModel
+    from specmini.engine.fast_model import Choice, FastModel
 
     return FastModel(model, Choice("NumPy", "torch", {}))
 

@@ -7,10 +7,17 @@ import pytest
 from lossless import Engine, outcomes
 from test_tree import grown
 
-from specmini import acceptance, catalog, theory
-from specmini.deployment import Deployment
-from specmini.topology import depths
-from specmini.tree_shape import best_by_size, best_choice, best_tree, expected_tokens, node_values
+from specmini import catalog, theory
+from specmini.roofline.deployment import Deployment
+from specmini.theory import acceptance
+from specmini.theory.topology import depths
+from specmini.theory.tree_shape import (
+    best_by_size,
+    best_choice,
+    best_tree,
+    expected_tokens,
+    node_values,
+)
 
 falling = np.array([[0.5, 0.2, 0.1], [0.6, 0.15, 0.15], [0.3, 0.3, 0.05]])
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from specmini.drafters import ModelDrafter
+from specmini.engine.table_model import TableModel, random_table
+from specmini.engine.uncached_model import UncachedModel
 from specmini.generate import generate
 from specmini.sampling import plain
-from specmini.table_model import TableModel, random_table
-from specmini.uncached_model import UncachedModel
 
 
 @pytest.fixture

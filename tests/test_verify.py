@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lossless import Engine, ScriptedRandom, Watched, edge, largest_error, outcomes
 
+from specmini.engine.table_model import random_table
 from specmini.sampling import draw
-from specmini.table_model import random_table
-from specmini.verify import Draft, Verdict, check_rows, check_tokens, verify
+from specmini.verify.chain import Draft, Verdict, check_rows, check_tokens, verify
 
 below_one = math.nextafter(1.0, 0.0)
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from specmini import catalog, vllm_grid
+from specmini import catalog
+from specmini.record import vllm_grid
 
 CONCURRENCIES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 ALL = (*vllm_grid.plain_cells(), *vllm_grid.speculative_cells())

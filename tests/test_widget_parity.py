@@ -12,11 +12,11 @@ import test_flash_cards
 
 from specmini import catalog, roofline, theory
 from specmini.catalog import Experts, LatentAttention, Machine, Model
-from specmini.deployment import Deployment
-from specmini.drafter_map import CHEAPEST, LEVELS, contour, speedup_at
+from specmini.exact.rules import RULES
 from specmini.practice import schedule
-from specmini.ridge import model_ridge_tokens
-from specmini.rules import RULES
+from specmini.roofline.deployment import Deployment
+from specmini.roofline.ridge import model_ridge_tokens
+from specmini.theory.drafter_map import CHEAPEST, LEVELS, contour, speedup_at
 from specmini.widgets import (
     DrafterExplorer,
     OverlapExplorer,

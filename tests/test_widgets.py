@@ -15,10 +15,10 @@ import pytest
 import traitlets
 
 from specmini import catalog, palette, roofline, theory
-from specmini.crossover import largest_batch
-from specmini.deployment import Deployment
-from specmini.ridge import model_ridge_tokens
-from specmini.rules import RULES, accepted
+from specmini.exact.rules import RULES, accepted
+from specmini.roofline.crossover import largest_batch
+from specmini.roofline.deployment import Deployment
+from specmini.roofline.ridge import model_ridge_tokens
 from specmini.widgets import (
     AdviceCalculator,
     OverlapExplorer,

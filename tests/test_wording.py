@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specmini import catalog, wording
+from specmini import catalog
+from specmini.configuration import wording
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from specmini.step_model import Array
+from specmini.engine.step_model import Array
 
 __all__ = ["Attend", "Integers", "Places", "attention", "places_of"]
 

@@ -23,11 +23,11 @@ from specmini.batch.model import BatchModel, SideBySide
 from specmini.batch.passes import CompiledBatchStep, NumpyBatchStep, TorchBatchStep
 from specmini.batch.steps import BatchStep, StepBatch, new_batch_cache
 from specmini.checks import single, whole_number
-from specmini.fast_model import fast_model, prepared
+from specmini.engine.fast_model import fast_model, prepared
+from specmini.engine.kernels import available_kernels, is_half_exact
+from specmini.engine.threads import single_thread
+from specmini.engine.torch_model import TorchModel
 from specmini.gpt import GPT, Config
-from specmini.kernels import available_kernels, is_half_exact
-from specmini.threads import single_thread
-from specmini.torch_model import TorchModel
 
 __all__ = ["BatchChoice", "FastBatch", "batch_candidates", "batch_seconds", "fast_batch"]
 

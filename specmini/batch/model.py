@@ -17,8 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from specmini.cached_model import CachedModel
-from specmini.verify import check_tokens
+from specmini.engine.cached_model import CachedModel
+from specmini.verify.chain import check_tokens
 
 __all__ = ["BatchModel", "SideBySide", "check_pass", "check_slot_length"]
 

@@ -15,11 +15,11 @@ import torch.nn.functional as F  # noqa: N812, the name everyone knows
 from torch import Tensor, nn
 
 from specmini.batch.attention import Integers, Places, attention
+from specmini.engine.kernels import Kernel
+from specmini.engine.numpy_model import NumpyStep, _times
+from specmini.engine.step_model import Array
+from specmini.engine.torch_step import AfterAttention, BeforeAttention, compiled
 from specmini.gpt import GPT, Block
-from specmini.kernels import Kernel
-from specmini.numpy_model import NumpyStep, _times
-from specmini.step_model import Array
-from specmini.torch_step import AfterAttention, BeforeAttention, compiled
 
 __all__ = ["CompiledBatchStep", "NumpyBatchStep", "TorchBatchStep"]
 

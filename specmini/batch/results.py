@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from specmini.batch_speedup import speedup_by_batch
-from specmini.calibration import Calibration, shape_of
-from specmini.cell import Cell
-from specmini.draft_cost import draft_model
 from specmini.gpt import Config
-from specmini.latency import PassTimes, forecast
-from specmini.machine import Machine
-from specmini.rehearsal import Rehearsal
-from specmini.results import cell_from_json, cell_to_json, data
+from specmini.measure.calibration import Calibration, shape_of
+from specmini.measure.cell import Cell
+from specmini.measure.latency import PassTimes, forecast
+from specmini.measure.rehearsal import Rehearsal
+from specmini.measure.results import cell_from_json, cell_to_json, data
+from specmini.roofline.batch_speedup import speedup_by_batch
+from specmini.roofline.draft_cost import draft_model
+from specmini.roofline.machine import Machine
 
 __all__ = [
     "BatchResults",

@@ -27,7 +27,7 @@ from specmini.batch.verdicts import verify_each
 from specmini.checks import choice, single, whole_number
 from specmini.generate import Ending, Generation, Round, checked_draft_length
 from specmini.sampling import Sampling
-from specmini.verify import Draft, Verdict, check_tokens, empty_draft
+from specmini.verify.chain import Draft, Verdict, check_tokens, empty_draft
 
 __all__ = ["Admission", "Request", "Server", "Service", "requests_for"]
 

@@ -15,8 +15,8 @@ import numpy as np
 from specmini.batch.attention import Integers, Places, places_of
 from specmini.batch.model import check_pass, check_slot_length
 from specmini.checks import single, whole_number
+from specmini.engine.step_model import Array
 from specmini.gpt import Config
-from specmini.step_model import Array
 
 __all__ = ["BatchStep", "StepBatch", "new_batch_cache"]
 

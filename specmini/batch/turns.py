@@ -15,13 +15,13 @@ import numpy as np
 
 from specmini.batch.rounds import BatchRound
 from specmini.batch.serving import Request, Server
-from specmini.cell import Cell, cell_of_rounds
 from specmini.checks import single, whole_number
+from specmini.engine.threads import single_thread
 from specmini.generate import Round
 from specmini.measure import in_turn
-from specmini.repetition import repetition
-from specmini.tallies import tally
-from specmini.threads import single_thread
+from specmini.measure.cell import Cell, cell_of_rounds
+from specmini.measure.repetition import repetition
+from specmini.measure.tallies import tally
 
 __all__ = ["Turns", "batch_cell", "running_queue", "steady_rounds", "take_turns"]
 

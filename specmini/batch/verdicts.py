@@ -14,7 +14,7 @@ import numpy as np
 
 from specmini.batch.draws import draw_each
 from specmini.checks import FloatArray
-from specmini.verify import Draft, Verdict, check_rows, check_tokens, residual
+from specmini.verify.chain import Draft, Verdict, check_rows, check_tokens, residual
 
 __all__ = ["verify_each"]
 

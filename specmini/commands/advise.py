@@ -7,11 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from specmini import wording
 from specmini.advisor import Advice, advise
 from specmini.commands import setting
 from specmini.commands.printing import as_json, draw, without_nan
-from specmini.configuration import Configuration
+from specmini.configuration import Configuration, wording
 from specmini.conversions import convert, metrics
 
 __all__ = ["VERDICTS", "add", "advice_lines", "answered", "configuration_from", "listed"]

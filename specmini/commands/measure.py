@@ -18,8 +18,8 @@ from specmini.sampling import Sampling
 from specmini.tables import Table
 
 if TYPE_CHECKING:
-    from specmini.cached_model import CachedModel
-    from specmini.trial import Trial
+    from specmini.engine.cached_model import CachedModel
+    from specmini.measure.trial import Trial
 
 __all__ = ["add", "answered", "trial_lines"]
 
@@ -62,7 +62,7 @@ def answered(given: argparse.Namespace) -> str:
     if given.count < 1:
         raise ValueError(f"--count must be at least 1, got {given.count}")
     try:
-        from specmini.trial import try_pair
+        from specmini.measure.trial import try_pair
 
         target, draft, encode = _models(given.target, given.draft)
     except ImportError as error:
@@ -193,7 +193,7 @@ def _lengths(text: str) -> list[int]:
 def _prompts(given: argparse.Namespace, encode: Callable[[str], list[int]]) -> list[list[int]]:
     """The first prompts, encoded; those of the package cut to the same length."""
     if given.prompts is None:
-        from specmini.excerpts import frozen
+        from specmini.recording.excerpts import frozen
 
         texts = [one.text for one in frozen(given.kind)][: given.count]
         return [encode(text)[:PROMPT_TOKENS] for text in texts]

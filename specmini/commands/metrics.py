@@ -11,7 +11,7 @@ from specmini.commands import setting
 from specmini.commands.advise import advice_lines, listed
 from specmini.commands.printing import as_json, draw, without_nan
 from specmini.metrics import DraftCounts, between
-from specmini.metrics_text import fetch, read_counts
+from specmini.metrics.pages import fetch, read_counts
 
 __all__ = ["add", "answered", "counts_lines"]
 

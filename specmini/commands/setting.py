@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from specmini import catalog
 from specmini.configuration import Configuration, PlainTime
-from specmini.configured import configure
+from specmini.configuration.defaults import configure
 
 __all__ = ["Commands", "configured", "options"]
 

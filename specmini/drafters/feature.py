@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from specmini.cached_model import FeatureModel
 from specmini.drafters.base import agreement
-from specmini.feature_head import FeatureHead
-from specmini.head_engines import FeatureEngine, feature_engine
+from specmini.engine.cached_model import FeatureModel
+from specmini.heads.feature_head import FeatureHead
+from specmini.heads.in_numpy import FeatureEngine, feature_engine
 from specmini.sampling import Sampling, draw
 from specmini.verify import Draft, Verdict, empty_draft
 

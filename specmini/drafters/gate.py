@@ -100,7 +100,7 @@ class Gate:
 
     K is chosen before anything is drawn, from earlier rounds only, so nothing is lost. With a
     drafter that may find nothing, the rates are those given a proposal. That is right for the
-    question whether to ask (``specmini.hit_rate``); the best K is a little longer then.
+    question whether to ask (``specmini.theory.hit_rate``); the best K is a little longer then.
 
     Args:
         drafter: makes the proposals.

@@ -4,7 +4,7 @@ Prompt lookup decoding (Saxena 2023, github.com/apoorvumang/prompt-lookup-decodi
 It takes the last n tokens, longest n first, finds them earlier in the text, and proposes what came
 next there. Summaries, edits and loops repeat their prompt or themselves; free prose rarely does.
 Then nothing is found and the round is a plain step, so a *hit rate* belongs beside the acceptance
-rate (``specmini.hit_rate``).
+rate (``specmini.theory.hit_rate``).
 
 Of several earlier places this takes the last, since texts change their subject. Saxena takes the
 first that a whole draft follows, and vLLM's n-gram proposer the first of all. Here too the draft is

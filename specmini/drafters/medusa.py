@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from specmini.cached_model import FeatureModel
 from specmini.drafters.feature import check_has_seen
-from specmini.head_engines import MedusaEngine
-from specmini.medusa_heads import MedusaHeads
+from specmini.engine.cached_model import FeatureModel
+from specmini.heads.in_numpy import MedusaEngine
+from specmini.heads.medusa_heads import MedusaHeads
 from specmini.sampling import Sampling, draw
 from specmini.verify import Draft, Verdict, empty_draft
 

@@ -7,9 +7,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from specmini.cached_model import CachedModel
 from specmini.checks import FloatArray, choice
 from specmini.drafters.base import agreement
+from specmini.engine.cached_model import CachedModel
 from specmini.sampling import Sampling, draw, plain
 from specmini.verify import Draft, Verdict
 

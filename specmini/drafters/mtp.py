@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from specmini.cached_model import FeatureModel
 from specmini.drafters.feature import SelfFeedingDrafter
-from specmini.mtp_engine import mtp_engine
-from specmini.mtp_module import MtpModule
+from specmini.engine.cached_model import FeatureModel
+from specmini.heads.mtp_in_numpy import mtp_engine
+from specmini.heads.mtp_module import MtpModule
 from specmini.sampling import Sampling
 
 __all__ = ["MtpDrafter"]

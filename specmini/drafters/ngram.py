@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from specmini.checks import FloatArray, IntArray, single, whole_number
 from specmini.sampling import Sampling, draw
-from specmini.verify import Draft, Verdict, check_tokens
+from specmini.verify.chain import Draft, Verdict, check_tokens
 
 __all__ = ["NgramDrafter", "NgramTables"]
 

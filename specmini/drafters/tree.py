@@ -2,7 +2,7 @@
 
 The draft model sees a whole level in one pass, so a tree costs as many passes as it has levels,
 whatever its width. How siblings are chosen decides what may be done with the tree
-(``specmini.tree`` says why):
+(``specmini.verify.tree`` says why):
 
 * ``sampling`` given: siblings are drawn from q without replacement, and p is compared with q. A
   shape fixed beforehand is exact, and so is one that grows where drawn paths are likely, as long
@@ -21,10 +21,10 @@ import numpy as np
 
 from specmini.checks import FloatArray, single, whole_number
 from specmini.drafters.base import agreement
+from specmini.engine.tree_model import TreeModel
 from specmini.sampling import Sampling, draw, plain
-from specmini.topology import check_parents, depths
-from specmini.tree import DraftTree, empty_tree
-from specmini.tree_model import TreeModel
+from specmini.theory.topology import check_parents, depths
+from specmini.verify.tree import DraftTree, empty_tree
 
 __all__ = ["ConfidentTreeDrafter", "StaticTreeDrafter", "TreeDrafter"]
 

@@ -9,8 +9,8 @@ from textwrap import fill
 import numpy as np
 
 from specmini import checks
-from specmini.cell import Cell
 from specmini.figures.style import COLOR, ThemedFigure, canvas
+from specmini.measure.cell import Cell
 
 
 def best_draft_length(cells: Mapping[str, Sequence[Cell]]) -> ThemedFigure:

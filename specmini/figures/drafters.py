@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from specmini.acceptance import FloatArray
-from specmini.drafter_map import CHEAPEST, DrafterPoint, contour
 from specmini.figures.speedup import LOSING
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
-from specmini.topology import ancestors, depths
-from specmini.tree_shape import best_by_size
+from specmini.theory.acceptance import FloatArray
+from specmini.theory.drafter_map import CHEAPEST, DrafterPoint, contour
+from specmini.theory.topology import ancestors, depths
+from specmini.theory.tree_shape import best_by_size
 
 LENGTHS = range(1, 17)
 LIKE = 0.01  # acceptance rates as near as that count as the same

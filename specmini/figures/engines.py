@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from specmini.engine_runs import EngineRun, named
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
-from specmini.metrics import NEVER
+from specmini.measure.engine_runs import EngineRun, named
+from specmini.metrics.counts import NEVER
 
 __all__ = ["survival_by_position"]
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from specmini.cell import Cell
 from specmini.figures.acceptance import visible
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
-from specmini.latency import FittedRoofline, PassTimes
-from specmini.tallies import Acceptance
+from specmini.measure.cell import Cell
+from specmini.measure.latency import FittedRoofline, PassTimes
+from specmini.measure.tallies import Acceptance
 
 # no dots: as circles they make a picture five times as heavy
 

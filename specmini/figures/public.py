@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from specmini.batch_tables import BatchSeries
 from specmini.figures.speedup import LOSING
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
-from specmini.grid_forecast import GridForecast
-from specmini.table_forecast import TableForecast
-from specmini.vllm_grid import GridCell, cache_pool, plain_cells, speculative_cells
+from specmini.record.batch_tables import BatchSeries
+from specmini.record.grid_forecast import GridForecast
+from specmini.record.table_forecast import TableForecast
+from specmini.record.vllm_grid import GridCell, cache_pool, plain_cells, speculative_cells
 
 
 def grid_speedups(forecast: GridForecast, draft_length: int) -> ThemedFigure:

@@ -6,13 +6,13 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from specmini.advisor import advise
+from specmini.advisor.expected import speedup_by_length
+from specmini.advisor.terms import foretell_record
 from specmini.configuration import CLASSES, Configuration
-from specmini.expected import speedup_by_length
 from specmini.figures.speedup import LOSING
 from specmini.figures.style import COLOR, ThemedFigure, canvas, draft_length_axis, line_looks
-from specmini.grid_check import check_grid
-from specmini.record_check import calibrated_errors, largest_misses, uncalibrated_errors
-from specmini.terms import foretell_record
+from specmini.record.errors import calibrated_errors, largest_misses, uncalibrated_errors
+from specmini.record.grid_check import check_grid
 
 # What the figure tells apart; the four classes that few reports support share a look.
 LOOKS = {"server": "server", "card": "card", "experts": "experts"}
@@ -77,7 +77,7 @@ def foretold_grid(reader: str = "server") -> ThemedFigure:
     """Foretold against measured speedup of every cell of the public grid, colored by drafter.
 
     Args:
-        reader: what is known beside the plain times, see ``specmini.grid_check``.
+        reader: what is known beside the plain times, see ``specmini.record.grid_check``.
 
     Raises:
         ValueError: there is no such reader.

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from specmini.cached_model import check_length, check_room
-from specmini.verify import check_tokens
+from specmini.engine.cached_model import check_length, check_room
+from specmini.verify.chain import check_tokens
 
 __all__ = ["HuggingFaceModel", "load_encoder", "load_model"]
 

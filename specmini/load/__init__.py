@@ -2,7 +2,7 @@
 
 The batch chapter's formulas hold a batch still. On a server the batch is what arrivals and service
 make of it, and speculation changes the service. Nothing here models a pass anew: its seconds come
-from a ``specmini.deployment.Deployment``.
+from a ``specmini.roofline.deployment.Deployment``.
 
     workload   when requests come, how long they are, how well their text can be guessed
     seconds    the time of every pass that can occur, computed once

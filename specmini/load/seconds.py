@@ -12,8 +12,8 @@ import numpy as np
 
 from specmini import checks
 from specmini.checks import FloatArray
-from specmini.deployment import Deployment
-from specmini.draft_cost import Draft, DraftCost, draft_seconds
+from specmini.roofline.deployment import Deployment
+from specmini.roofline.draft_cost import Draft, DraftCost, draft_seconds
 
 __all__ = ["Seconds"]
 

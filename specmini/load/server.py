@@ -26,13 +26,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from specmini.checks import FloatArray, IntArray, probability, single, whole_number
-from specmini.crossover import largest_batch
-from specmini.deployment import Deployment
-from specmini.draft_cost import Draft
 from specmini.load.policy import Policy
 from specmini.load.seconds import Seconds
 from specmini.load.service import Rounds, Service
 from specmini.load.workload import Workload
+from specmini.roofline.crossover import largest_batch
+from specmini.roofline.deployment import Deployment
+from specmini.roofline.draft_cost import Draft
 
 __all__ = ["serve"]
 
@@ -85,7 +85,7 @@ def serve(
 
     Args:
         target: the target on its machine.
-        draft: a ``specmini.draft_cost.DraftCost``, or the cost ratio itself in [0, inf).
+        draft: a ``specmini.roofline.draft_cost.DraftCost``, or the cost ratio itself in [0, inf).
         workload: the requests.
         policy: chooses K in each round.
         rng: of acceptance.

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 
 from specmini import checks
 from specmini.checks import FloatArray
-from specmini.deployment import Deployment
-from specmini.draft_cost import Draft
 from specmini.load.policy import PLAIN, Policy
 from specmini.load.server import serve
 from specmini.load.service import Service
 from specmini.load.workload import poisson
+from specmini.roofline.deployment import Deployment
+from specmini.roofline.draft_cost import Draft
 
 __all__ = ["PLAIN_NAME", "Sweep", "sweep"]
 
@@ -100,7 +100,7 @@ def sweep(
 
     Args:
         target: the target on its machine.
-        draft: a ``specmini.draft_cost.DraftCost``, or the cost ratio itself in [0, inf).
+        draft: a ``specmini.roofline.draft_cost.DraftCost``, or the cost ratio itself in [0, inf).
         rates: (R,) requests a second, rising, above 0.
         policies: by name; ``plain`` is added.
         prompt_tokens: of every request.

@@ -1,6 +1,6 @@
 """Is your engine lossless? Its texts with and without speculation, compared.
 
-``specmini.audit`` tries a verification *rule* on everything that can happen, exactly. Here an
+``specmini.exact.audit`` tries a verification *rule* on everything that can happen, exactly. Here an
 *engine* is taken as it is, a server included: it writes the same prompt's continuation many times
 over with speculation and without, and the two samples are compared token by token.
 

@@ -8,8 +8,8 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from specmini.cached_model import CachedModel
 from specmini.drafters.base import Drafter
+from specmini.engine.cached_model import CachedModel
 from specmini.generate import generate
 from specmini.lossless.counts import Text
 from specmini.sampling import Sampling

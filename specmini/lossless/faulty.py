@@ -14,8 +14,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from specmini.cached_model import CachedModel
 from specmini.checks import positive, single
+from specmini.engine.cached_model import CachedModel
 
 __all__ = ["WrongTemperature"]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from specmini.cached_model import CachedModel
 from specmini.drafters.model import ModelDrafter
+from specmini.engine.cached_model import CachedModel
+from specmini.engine.threads import single_thread
 from specmini.lossless.engine import Engine, Prompt, Text, chain_engines
 from specmini.pair import load_pair
 from specmini.sampling import Sampling
-from specmini.threads import single_thread
 
 __all__ = ["pair_engines"]
 

@@ -8,8 +8,8 @@ from functools import cache
 from html import escape
 from typing import Any, Final
 
-from specmini import claims
 from specmini.practice import gather, markup, source
+from specmini.record import claims
 
 __all__ = ["ChapterQuestions", "FollowUp", "FollowUps", "followups", "topics"]
 
@@ -38,7 +38,7 @@ class FollowUp:
         one_line: the answer in a breath.
         one_minute: with its reason.
         whiteboard: what one writes while saying it.
-        shown: places of the book that show it, as in ``specmini.claims``.
+        shown: places of the book that show it, as in ``specmini.record.claims``.
         checks: calls that compute the numbers, see ``specmini.practice.stated``.
         heard: where it is asked in public; empty if the question is ours.
     """

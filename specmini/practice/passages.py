@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
-from specmini import checks, claims
+from specmini import checks
 from specmini.practice import source, stated
+from specmini.record import claims
 
 __all__ = ["Answers", "Passage", "Span", "Verdict", "bare", "built", "passage", "passages"]
 

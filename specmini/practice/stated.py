@@ -13,11 +13,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from specmini import catalog, checks, roofline, theory
-from specmini.batch_speedup import best_draft_by_batch
-from specmini.crossover import crossover_batch, never_losing_context, short_context_crossover
-from specmini.deployment import Deployment
-from specmini.experts import experts_touched
-from specmini.shares import acceptance_rate_from_share
+from specmini.roofline.batch_speedup import best_draft_by_batch
+from specmini.roofline.crossover import (
+    crossover_batch,
+    never_losing_context,
+    short_context_crossover,
+)
+from specmini.roofline.deployment import Deployment
+from specmini.roofline.experts import experts_touched
+from specmini.theory.shares import acceptance_rate_from_share
 
 __all__ = ["FUNCTIONS", "Stated", "check", "parse"]
 

@@ -97,7 +97,7 @@ class AdviceCalculator(PageWidget):
         billions: parameters of a model of one's own, 0.1 to 2,000.
         active_billions: those that a token meets, 0 for all.
         weights: one of ``WEIGHTS``.
-        drafter: one of ``specmini.wording.DRAFTERS``.
+        drafter: one of ``specmini.configuration.wording.DRAFTERS``.
         draft: of a draft model, a key of the catalog or "own".
         draft_billions: parameters of a draft of one's own, 0.01 to 1,000.
         draft_length: K, 1 to 16.

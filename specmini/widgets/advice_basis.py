@@ -11,21 +11,23 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from specmini import catalog, expected, round_cost, wording
-from specmini.advisor import MOST_REQUESTS
-from specmini.calibrated import ENOUGH_FOR_BEND
+from specmini import catalog
+from specmini.advisor import expected
+from specmini.advisor.advice import MOST_REQUESTS
+from specmini.advisor.reasons import DISAGREE, SERVER_PARTS
+from specmini.advisor.terms import fit_terms, half_width
 from specmini.commands.advise import VERDICTS
-from specmini.configuration import CLASSES
-from specmini.configured import LOCAL_BITS, configure
+from specmini.configuration import CLASSES, wording
+from specmini.configuration.defaults import LOCAL_BITS, configure
 from specmini.conversions import metrics
-from specmini.deployment import Deployment
-from specmini.draft_cost import draft_head
-from specmini.grid_check import curve_half_width
-from specmini.pass_parts import LARGEST_PARTS
-from specmini.plain_curve import SHARPEST, TRIED_POWERS
-from specmini.reasons import DISAGREE, SERVER_PARTS
-from specmini.shape import Model
-from specmini.terms import fit_terms, half_width
+from specmini.cost import round_cost
+from specmini.cost.calibrated import ENOUGH_FOR_BEND
+from specmini.cost.plain_curve import SHARPEST, TRIED_POWERS
+from specmini.record.grid_check import curve_half_width
+from specmini.roofline.deployment import Deployment
+from specmini.roofline.draft_cost import draft_head
+from specmini.roofline.pass_parts import LARGEST_PARTS
+from specmini.roofline.shape import Model
 
 __all__ = [
     "DRAFTS",
@@ -40,7 +42,7 @@ __all__ = [
 
 KEPT_DIGITS = 12  # of what was fitted: the last ones differ between libraries of linear algebra
 OWN = "own"
-# Words that ``specmini.wording`` reads as the engine, and as weights of so many bits.
+# Words that ``specmini.configuration.wording`` reads as the engine, and as weights of so many bits.
 ENGINES: Mapping[str, str] = {"server": "vLLM", "local": "llama.cpp"}
 WEIGHTS = ("bf16", "FP8", "Q6_K", "Q5_K_M", "Q4_K_M", "NVFP4", "Q3_K_M", "Q2_K")
 DRAFTS: Mapping[str, str] = {
@@ -59,7 +61,7 @@ class OwnMachine:
 
     Attributes:
         label: what a reader chooses.
-        words: what ``specmini.wording`` reads as this kind.
+        words: what ``specmini.configuration.wording`` reads as this kind.
     """
 
     label: str
@@ -138,7 +140,7 @@ def _kept(numbers: Mapping[str, float]) -> dict[str, float]:
 
 
 def _half_widths() -> dict[str, float]:
-    """The four intervals of ``specmini.terms.half_width``, by what decides between them."""
+    """The four intervals of ``specmini.advisor.terms.half_width``, by what decides between them."""
     like = {"supported": "server", "other": "apple"}
     found = {}
     for name, kernels in like.items():
@@ -162,7 +164,8 @@ def _platform(words: str) -> str:
 def _shape(model: Model) -> dict[str, int | None]:
     """What a layer more adds to a model, and the layer that a head of it has.
 
-    One that is ``lone`` is nearest to no other size, see ``specmini.configured.shape_of_size``.
+    One that is ``lone`` is nearest to no other size, see
+    ``specmini.configuration.defaults.shape_of_size``.
     """
     taller = replace(model, layers=model.layers + 1)
     grown = ("parameters", "matmul_parameters", "replicated_parameters")

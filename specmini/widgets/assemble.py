@@ -16,10 +16,10 @@ from importlib import resources
 from typing import Any
 
 from specmini import catalog, palette
-from specmini.drafter_map import CHEAPEST, LEVELS
-from specmini.pass_parts import ACTIVATION_BYTES
+from specmini.exact.rules import RULES
 from specmini.practice import schedule
-from specmini.rules import RULES
+from specmini.roofline.pass_parts import ACTIVATION_BYTES
+from specmini.theory.drafter_map import CHEAPEST, LEVELS
 from specmini.widgets import formula_tables, passage
 from specmini.widgets.roof_figure import LEAST, speeds
 from specmini.widgets.settings import BITS, DEVICES, MINUTES, RANGES

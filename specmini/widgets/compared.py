@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from specmini import contexts
-from specmini.contexts import Context
+from specmini.recording import contexts
+from specmini.recording.contexts import Context
 from specmini.widgets.settings import SettingError, refuse, with_keys
 
 KEYS = ("key", "name", "before", "tokens", "logits")

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
-from specmini import drafter_map, hit_rate
-from specmini.drafter_map import DrafterPoint, speedup_at
-from specmini.published_drafters import published_drafters
+from specmini.record.published_drafters import published_drafters
+from specmini.theory import drafter_map, hit_rate
+from specmini.theory.drafter_map import DrafterPoint, speedup_at
 from specmini.widgets.page import PageWidget
 from specmini.widgets.settings import RANGES, Number, SettingError, Switch, refuse, with_keys
 

@@ -7,7 +7,7 @@ from typing import Any
 import traitlets
 
 from specmini import catalog
-from specmini.deployment import Deployment
+from specmini.roofline.deployment import Deployment
 from specmini.widgets.assemble import BYTES_PER_VALUE
 from specmini.widgets.page import PageWidget
 from specmini.widgets.settings import BITS, DEVICES, Choice, Number, SettingError

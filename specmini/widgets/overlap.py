@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
-from specmini import contexts, rules
 from specmini.checks import FloatArray, shown
-from specmini.contexts import Context
-from specmini.rules import RULES
+from specmini.exact import rules
+from specmini.exact.rules import RULES
+from specmini.recording import contexts
+from specmini.recording.contexts import Context
 from specmini.sampling import Sampling
 from specmini.widgets import compared
 from specmini.widgets.page import PageWidget
@@ -30,8 +31,8 @@ class OverlapExplorer(PageWidget):
         target_temperature: divides the target's logits, 0 to 2; 0 leaves its favorite alone.
         draft_temperature: divides the draft's, 0 to 2.
         together: whether a change of one temperature changes the other too.
-        contexts: what ``context`` chooses from, as ``specmini.contexts`` makes them; some of the
-            package's pair and two made-up ones if not given.
+        contexts: what ``context`` chooses from, as ``recording.contexts`` makes them; some of
+            the package's pair and two made-up ones if not given.
 
     Raises:
         ValueError: a setting is not in its range, or a context is malformed (also a

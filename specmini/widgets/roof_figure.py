@@ -8,8 +8,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from specmini import catalog
-from specmini.machine import Machine
-from specmini.pass_parts import PassTime
+from specmini.roofline.machine import Machine
+from specmini.roofline.pass_parts import PassTime
 
 if TYPE_CHECKING:
     from specmini.widgets.roofline_explorer import RooflineExplorer

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import traitlets
 
 from specmini import catalog
-from specmini.crossover import largest_batch
-from specmini.deployment import Deployment
-from specmini.pass_parts import PassTime
-from specmini.ridge import model_ridge_tokens
 from specmini.roofline import Overhead
+from specmini.roofline.crossover import largest_batch
+from specmini.roofline.deployment import Deployment
+from specmini.roofline.pass_parts import PassTime
+from specmini.roofline.ridge import model_ridge_tokens
 from specmini.widgets.load import LoadWidget
 from specmini.widgets.roof_figure import roof_svg
 from specmini.widgets.settings import BITS, Choice, Number

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import traitlets
 
 from specmini.checks import shown
-from specmini.machine import ARITHMETIC_BITS
+from specmini.roofline.machine import ARITHMETIC_BITS
 
 # Digits that survive a slider: JupyterLab's sends 0.8700000000000001 for 0.87.
 KEPT_DIGITS = 14

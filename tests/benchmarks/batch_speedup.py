@@ -29,15 +29,15 @@ from specmini.batch.latency import AllSlots
 from specmini.batch.results import BatchResults, BatchSetting, first_losing, store_batches
 from specmini.batch.serving import Server, requests_for
 from specmini.batch.turns import batch_cell, running_queue, take_turns
-from specmini.calibration import calibrate, physical_memory
-from specmini.excerpts import frozen
+from specmini.engine.threads import single_thread
 from specmini.generate import generate
-from specmini.latency import PassTimes, pass_times
+from specmini.measure.calibration import calibrate, physical_memory
+from specmini.measure.latency import PassTimes, pass_times
+from specmini.measure.rehearsal import Rehearsal, rehearse
 from specmini.pair import Pair, checkpoint_hashes, load_pair
-from specmini.rehearsal import Rehearsal, rehearse
+from specmini.recording.excerpts import frozen
 from specmini.sampling import Sampling, greedy, plain
 from specmini.tables import Table
-from specmini.threads import single_thread
 
 PROMPT_TOKENS, NEW_TOKENS = 64, 96
 PAST = PROMPT_TOKENS + NEW_TOKENS // 2  # tokens seen, on average, when a step is made

@@ -17,12 +17,12 @@ import numpy as np
 import torch
 
 from specmini import sampling
-from specmini.fast_model import FastModel, candidates, step_seconds
+from specmini.engine.fast_model import FastModel, candidates, step_seconds
+from specmini.engine.step_model import Step
+from specmini.engine.threads import single_thread
+from specmini.engine.torch_model import TorchModel
 from specmini.gpt import GPT, Config
 from specmini.pair import load_pair
-from specmini.step_model import Step
-from specmini.threads import single_thread
-from specmini.torch_model import TorchModel
 
 counts = (1, 2, 3, 4, 5, 7, 9)
 

@@ -29,13 +29,20 @@ from ways.of_vllm import Served
 from ways.ours import ours
 
 from specmini.drafters import AcceptanceRule, LookupDrafter, ModelDrafter
-from specmini.engine_runs import EngineRun, EngineRuns, clock_table, count_table, load, store
+from specmini.engine.threads import single_thread
 from specmini.hugging_face.folder import write_pair
 from specmini.measure import in_turn
+from specmini.measure.engine_runs import (
+    EngineRun,
+    EngineRuns,
+    clock_table,
+    count_table,
+    load,
+    store,
+)
 from specmini.metrics import DraftCounts
 from specmini.pair import Pair, checkpoint_hashes, load_pair
 from specmini.sampling import Sampling
-from specmini.threads import single_thread
 
 LENGTH = 4
 LONGEST, SHORTEST = 3, 2  # n-grams that are looked up

@@ -7,9 +7,9 @@ catch with 90 % chance, in the form that is hardest to see.
 
 import numpy as np
 
+from specmini.engine.table_model import random_table
 from specmini.lossless.counts import places
 from specmini.lossless.power import least_distance
-from specmini.table_model import random_table
 
 AUDITS = 2000
 

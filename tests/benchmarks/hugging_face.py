@@ -30,14 +30,14 @@ from ways.of_transformers import loaded, theirs
 from ways.ours import ours
 
 from specmini.drafters import ModelDrafter
-from specmini.fast_model import fast_model
+from specmini.engine.fast_model import fast_model
+from specmini.engine.threads import single_thread
 from specmini.gpt import GPT
 from specmini.hugging_face.folder import write_pair
 from specmini.measure import in_turn
 from specmini.pair import checkpoint_hashes, load_pair
 from specmini.sampling import greedy
 from specmini.tables import Table
-from specmini.threads import single_thread
 
 LENGTHS = (2, 3, 4, 5, 6)
 TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}

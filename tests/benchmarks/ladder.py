@@ -22,31 +22,40 @@ import numpy as np
 from batch_speedup import texts_of
 from speedup import NEW_TOKENS, PAST, PROMPT_TOKENS, SEED, about, kernels_of, prompts_of
 
-from specmini import hit_rate, streams, theory
+from specmini import theory
 from specmini.batch.drafter import BatchModelDrafter, SideBySideDrafter
 from specmini.batch.fast import fast_batch
 from specmini.batch.serving import Server
 from specmini.batch.turns import Turns, batch_cell, running_queue, steady_rounds
 from specmini.batch.turns import take_turns as serve_in_turns
-from specmini.cached_model import CachedModel
-from specmini.cell import cell as cell_of
 from specmini.drafters import NgramTables, StaticTreeDrafter
 from specmini.drafters.early_exit import early_exit
+from specmini.engine.cached_model import CachedModel
+from specmini.engine.numpy_model import NumpyModel
 from specmini.generate import Round, generate
 from specmini.generate_tree import generate_tree
-from specmini.heads import load_heads
-from specmini.ladder import ChainRung, TreeRung, broad_shape, chain_rungs, head_rungs, tree_rungs
-from specmini.ladder_results import Ladder, LadderRow, store_ladder
-from specmini.latency import pass_times
+from specmini.heads.trained import load_heads
+from specmini.ladder.results import Ladder, LadderRow, store_ladder
+from specmini.ladder.rungs import (
+    ChainRung,
+    TreeRung,
+    broad_shape,
+    chain_rungs,
+    head_rungs,
+    tree_rungs,
+)
 from specmini.measure import Comparison, compare, take_turns
-from specmini.numpy_model import NumpyModel
+from specmini.measure.cell import cell as cell_of
+from specmini.measure.latency import pass_times
+from specmini.measure.tallies import acceptance
+from specmini.measure.tree_tallies import tree_acceptance
 from specmini.pair import Pair, checkpoint_hashes, load_pair
 from specmini.sampling import Sampling, plain
 from specmini.tables import Table
-from specmini.tallies import acceptance
-from specmini.topology import depths
-from specmini.tree_shape import best_tree, expected_tokens
-from specmini.tree_tallies import tree_acceptance
+from specmini.theory import hit_rate
+from specmini.theory.topology import depths
+from specmini.theory.tree_shape import best_tree, expected_tokens
+from specmini.training import streams
 
 LEVELS = 4
 

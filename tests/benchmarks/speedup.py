@@ -25,18 +25,18 @@ from pathlib import Path
 import numpy as np
 
 from specmini import theory
-from specmini.cached_model import CachedModel
-from specmini.cell import Cell, pooled
 from specmini.checkpoints import load_model
 from specmini.drafters import ModelDrafter
 from specmini.drafters.early_exit import early_exit
-from specmini.excerpts import frozen
-from specmini.fast_model import FastModel, fast_model
+from specmini.engine.cached_model import CachedModel
+from specmini.engine.fast_model import FastModel, fast_model
 from specmini.gpt import GPT
-from specmini.latency import forecast, pass_times
 from specmini.measure import compare
+from specmini.measure.cell import Cell, pooled
+from specmini.measure.latency import forecast, pass_times
+from specmini.measure.results import Setting, Settings, load, store
 from specmini.pair import Pair, checkpoint_hashes, load_pair
-from specmini.results import Setting, Settings, load, store
+from specmini.recording.excerpts import frozen
 from specmini.sampling import Sampling
 from specmini.tables import Table
 

@@ -9,7 +9,7 @@ from browser import built_site, facts
 from browser.facts import nothing_wrong
 from browser.widgets import Explorer, last_number, shows, with_first_widget_twice
 from specmini import catalog, theory
-from specmini.deployment import Deployment
+from specmini.roofline.deployment import Deployment
 
 ROUNDED = 0.005  # what two digits hide
 SETTINGS = [

@@ -10,7 +10,7 @@ from browser.facts import nothing_wrong
 from browser.reader import DESK, PHONE
 from browser.test_access import violations
 from browser.widgets import Overlap, last_number, shows, with_first_widget_twice
-from specmini.rules import RULES
+from specmini.exact.rules import RULES
 from specmini.widgets import OverlapExplorer
 
 STATE = re.compile(

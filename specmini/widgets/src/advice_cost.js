@@ -1,4 +1,4 @@
-/* What a round costs on data sheets, as specmini/round_cost.py counts it: shapes that the catalog
+/* What a round costs on data sheets, as specmini/cost/round_cost.py counts it: shapes that the catalog
  * does not have, the target and the drafter where they run, and a round in plain steps. `b` is the
  * basis that comes with the calculator's page. A test compares the two sides. */
 

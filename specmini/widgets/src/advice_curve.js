@@ -1,5 +1,5 @@
-/* The plain curve t(n) = (w^p + (g n)^p)^(1/p) through measured times, as specmini/plain_curve.py
- * fits it, and the cost of a round on its scale, as specmini/calibrated.py has it. */
+/* The plain curve t(n) = (w^p + (g n)^p)^(1/p) through measured times, as specmini/cost/plain_curve.py
+ * fits it, and the cost of a round on its scale, as specmini/cost/calibrated.py has it. */
 
 const curveSeconds = ({ floor, perToken, power }, tokens) => {
   const slope = perToken * tokens, larger = Math.max(floor, slope);

@@ -1,4 +1,4 @@
-/* Should speculation be on? A setting of the calculator in, the advice of specmini/advisor.py out.
+/* Should speculation be on? A setting of the calculator in, the advice of specmini/advisor/advice.py out.
  * A test holds the two against each other on thousands of random settings. */
 
 const OWN_TOKENS = "tokens per round";

@@ -1,4 +1,4 @@
-/* What the calculator says in words: warnings as specmini/reasons.py has them, each number with its
+/* What the calculator says in words: warnings as specmini/advisor/reasons.py has them, each number with its
  * meaning, and the command that gives the same answer. */
 
 function adviceWarnings(b, setting, cost, speedup, throughput) {

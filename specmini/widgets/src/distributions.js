@@ -1,4 +1,4 @@
-/* One context under three acceptance rules, as specmini/contexts.py and specmini/rules.py have it.
+/* One context under three acceptance rules, as specmini/recording/contexts.py and specmini/exact/rules.py have it.
  * Its logits are pairs, the target's and the draft's, with the number of tokens that share them. */
 
 const pairs = (logits) => logits.split(";").map((text) => {

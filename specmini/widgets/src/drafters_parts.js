@@ -1,5 +1,5 @@
 /* Parts of the drafter explorer that stand on their own: what follows from a place on the map, its
- * lines of equal speedup, and what is said about it. specmini/drafter_map.py has the same. */
+ * lines of equal speedup, and what is said about it. specmini/theory/drafter_map.py has the same. */
 
 const UP = (cost) => Math.log10(Math.max(cost, DATA.map.cheapest));
 const COSTS = Array.from({ length: 41 }, (_, step) => DATA.map.cheapest ** (1 - step / 40));

@@ -1,4 +1,4 @@
-/* Time of one pass of a model on a machine, as specmini/pass_parts.py counts it, and what follows
+/* Time of one pass of a model on a machine, as specmini/roofline/pass_parts.py counts it, and what follows
  * from it. A test compares the two. Machines and the shapes of models come with the data that the
  * build puts in; tokens choose experts independently of each other. */
 

@@ -1,4 +1,4 @@
-/* The closed forms that move with a slider; specmini/theory.py is where they are derived, and a
+/* The closed forms that move with a slider; specmini/theory/formula.py is where they are derived, and a
  * test compares the two on a grid. a: acceptance rate, c: cost ratio, K: draft length,
  * v: verify cost. K = 0 is plain decoding, where nothing is verified. */
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from specmini.cached_model import CachedModel
 from specmini.drafters.base import Drafter
+from specmini.engine.cached_model import CachedModel
 from specmini.generate import generate
 from specmini.sampling import Sampling, greedy
 from ways import Decode, Rounds

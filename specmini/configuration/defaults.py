@@ -1,0 +1,176 @@
+"""A configuration from words, with a documented default for every word that is missing.
+
+What was taken for granted is remembered in ``Configuration.assumed``, so that an answer can say
+what it rests on.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import Final
+
+from specmini import catalog
+from specmini.configuration import wording
+from specmini.configuration.configuration import DEFAULT_CONTEXT, Configuration
+from specmini.roofline.shape import Model
+
+__all__ = ["DEFAULT_LENGTH", "LOCAL_BITS", "configure", "shape_of_size"]
+
+# Steps that engines draft unless told: SGLang's 3 for models other than Llama, llama.cpp's 3,
+# vLLM's recipes for MTP 1 to 2, Transformers' 5 before 2025, mlx-lm's 2.
+DEFAULT_LENGTH: Final = {
+    "draft model": 5,
+    "eagle": 3,
+    "eagle-3": 3,
+    "mtp": 2,
+    "block": 4,
+    "lookup": 5,
+}
+LOCAL_BITS: Final = 4.8  # what a Q4_K_M file takes a weight
+
+
+def configure(
+    target: str,
+    drafter: str,
+    *,
+    machine: str = "",
+    engine: str = "",
+    weights: str = "",
+    draft_weights: str = "",
+    draft_length: str = "",
+    concurrency: int | None = None,
+    context: int | None = None,
+    acceptance: str = "",
+    acceptance_is: str = "tokens per round",
+    early_stop: bool = False,
+) -> Configuration:
+    """A configuration from words; see ``specmini.configuration.wording`` for what is understood.
+
+    Args:
+        target: model name or size, such as "Qwen3-32B" or "35B-A3B"; an 8B model if no size is
+            told.
+        drafter: such as "EAGLE-3", "MTP", "ngram" or "draft model Qwen3-0.6B".
+        machine: such as "2x H100"; without one an H100 for a server, else an RTX 4090.
+        engine: such as "vLLM" or "llama.cpp"; without one a server if the machine is one of a
+            data center.
+        weights: such as "Q4_K_M"; without them 16 bits on a server, else 4.8.
+        draft_weights: of the draft model; those of the target if not told.
+        draft_length: such as "4" or "tree 3,3,8"; else ``DEFAULT_LENGTH``.
+        concurrency: requests in flight, 1 if not told.
+        context: positions, 512 if not told.
+        acceptance: as printed.
+        acceptance_is: what the number is: "mean acceptance length", "tokens per round" or
+            "accepted / drafted".
+        early_stop: rounds stop drafting when the drafter is unsure, so that a share of drafted
+            tokens does not tell E.
+
+    Raises:
+        ValueError: target or drafter is empty, or a number is out of range.
+    """
+    assumed: list[str] = []
+
+    def default(value: str, reason: str) -> None:
+        assumed.append(f"{value} ({reason})")
+
+    kind = wording.read_drafter(drafter)
+    if kind is None:
+        raise ValueError(f"drafter must name one of {', '.join(wording.DRAFTERS)}, got {drafter!r}")
+    found = wording.read_machine(machine)
+    place = wording.read_engine(engine)
+    if place is None:
+        served = found is not None and found.platform == "data center"
+        place = "server" if served else "local"
+        if engine == "":
+            default(f"a {place} engine", "none named")
+    platform = found.platform if found else ("data center" if place == "server" else "card")
+    if found is None:
+        default("H100" if place == "server" else "a graphics card", "no known machine named")
+    key = found.key if found and found.key else ("h100" if place == "server" else "rtx-4090")
+    if found and found.key and not found.exact:
+        default(f"bandwidth and peak of {catalog.machine(key).name}", f"the nearest to {machine}")
+    one = catalog.machine(key)
+    if gigabytes := re.search(r"(\d+) ?gb", machine.casefold()):
+        one = replace(one, memory=float(gigabytes[1]) * 1e9)
+    bits = wording.read_bits(weights) or wording.read_bits(target)
+    if bits is None:
+        bits = 16.0 if place == "server" else LOCAL_BITS
+        default(f"{bits:g} bits a weight", "none named")
+    size = wording.read_size(target)
+    if size is None:
+        size = wording.Size(8e9, 8e9, "llama-3.1-8b")
+        default("a dense target of 8 billion parameters", f"no size in {target!r}")
+    draft_size = wording.read_size(drafter) if kind == "draft model" else None
+    if kind == "draft model" and draft_size is None:
+        draft_size = wording.Size(1e9, 1e9)
+        default("a draft of 1 billion parameters", f"no size in {drafter!r}")
+    length, nodes = wording.read_draft_length(draft_length, drafter)
+    if length is None:
+        length = 2 if "mlx" in engine.casefold() else DEFAULT_LENGTH[kind]
+        default(f"K = {length}", "no draft length told")
+    tokens = None
+    if not early_stop:
+        tokens = wording.read_acceptance(acceptance, acceptance_is, length)
+    devices = wording.read_devices(machine)
+    if place == "local":  # layers are split over devices, which hold the model together
+        one = replace(one, memory=devices * one.memory)
+    in_cpu_memory = wording.in_cpu_memory(f"{machine} {weights}")
+    held = gigabytes is not None or (found is not None and found.exact)
+    if place == "local" and held and size.parameters * bits / 8 > one.memory:
+        in_cpu_memory = True
+        default(
+            "the rest of the weights in CPU memory", f"{one.memory / 1e9:.0f} GB do not hold them"
+        )
+    return Configuration(
+        shape_of_size(size),
+        one,
+        place,
+        _kernels(place, "cpu" if in_cpu_memory else platform, bits, size.sparse),
+        kind,
+        length,
+        bits=bits,
+        draft=shape_of_size(draft_size) if draft_size else None,
+        draft_bits=wording.read_bits(draft_weights) or bits,
+        devices=devices if place == "server" and one.interconnect else 1,
+        check_tokens=nodes,
+        concurrency=1 if concurrency is None else concurrency,
+        context=DEFAULT_CONTEXT if context is None else context,
+        tokens_per_round=tokens,
+        assumed=tuple(assumed),
+    )
+
+
+def shape_of_size(size: wording.Size) -> Model:
+    """The shape of a model, or that of the nearest of the catalog with more or fewer layers.
+
+    Args:
+        size: numbers of parameters; nearest is meant in the logarithm of all parameters, among
+            dense models for a dense one and among mixtures for a mixture.
+    """
+    if size.key:
+        return catalog.model(size.key)
+    alike = [
+        model
+        for model in catalog.models().values()
+        if (model.experts is not None) == size.sparse and not model.latent and not model.positions
+    ]
+    nearest = min(alike, key=lambda model: abs(math.log(model.parameters / size.parameters)))
+    layers = max(round(nearest.layers * size.parameters / nearest.parameters), 1)
+    windowed = min(nearest.windowed_layers, layers)
+    return replace(
+        nearest,
+        name=f"{size.parameters / 1e9:g}B like {nearest.name}",
+        layers=layers,
+        windowed_layers=windowed,
+        window=nearest.window if windowed else None,
+    )
+
+
+def _kernels(place: str, platform: str, bits: float, sparse: bool) -> str:
+    """The class of a configuration; the first that applies."""
+    if sparse:
+        return "experts"
+    if place == "server" and not (bits < 8 and platform == "card"):
+        return "server"
+    return "card" if platform == "data center" else platform

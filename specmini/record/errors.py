@@ -1,0 +1,169 @@
+"""How wrong the advisor is: both modes held against the public record, in numbers to publish."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from specmini import checks
+from specmini.advisor.terms import foretell_record, half_width
+from specmini.record.grid_check import check_grid, check_series, curve_half_width
+from specmini.theory.acceptance import FloatArray
+
+__all__ = [
+    "Errors",
+    "Miss",
+    "calibrated_errors",
+    "errors_by_class",
+    "largest_misses",
+    "series_errors",
+    "uncalibrated_errors",
+]
+
+CLEAR = 0.1  # a speedup this far from 1 is clearly a win or a loss
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors of foretold speedups, as shares of the measured.
+
+    Attributes:
+        rows: how many.
+        median: of the absolute errors.
+        ninetieth: 90th percentile of the absolute errors.
+        right_side: share of rows foretold on the right side of 1.
+        right_side_clear: the same among rows measured more than 10 % away from 1.
+        covered: share of rows inside of their 80 % interval.
+        half_width: median half of the interval, upper end over the forecast minus 1.
+    """
+
+    rows: int
+    median: float
+    ninetieth: float
+    right_side: float
+    right_side_clear: float
+    covered: float
+    half_width: float
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A field report that was foretold badly.
+
+    Attributes:
+        name: of the row.
+        measured: speedup as reported.
+        foretold: the same, foretold.
+        reason: what is known of it, "not known" if nothing is.
+    """
+
+    name: str
+    measured: float
+    foretold: float
+    reason: str
+
+
+def largest_misses(count: int, *, left_out: bool = True) -> tuple[Miss, ...]:
+    """The field reports with the largest errors of log speedup, largest first.
+
+    Args:
+        count: how many, at least 1 and at most the rows.
+        left_out: see ``uncalibrated_errors``.
+
+    Raises:
+        ValueError: ``count`` is out of range.
+    """
+    told = foretell_record()
+    if not 1 <= count <= len(told.rows):
+        raise ValueError(f"count must be in [1, {len(told.rows)}], got {count!r}")
+    foretold = told.left_out if left_out else told.fitted
+    order = np.argsort(-np.abs(np.log(foretold / told.measured)), kind="stable")[:count]
+    return tuple(
+        Miss(
+            told.rows[place].name,
+            float(told.measured[place]),
+            float(foretold[place]),
+            told.rows[place].words.get("remark") or "not known",
+        )
+        for place in order.tolist()
+    )
+
+
+def uncalibrated_errors(*, left_out: bool = True) -> Errors:
+    """Errors on the field reports from words and data sheets alone.
+
+    Args:
+        left_out: forecasts by terms that were fitted without the row's report, and intervals from
+            the errors of other reports; otherwise those of the fit.
+    """
+    told = foretell_record()
+    return _errors(
+        told.left_out if left_out else told.fitted, told.measured, _record_widths(left_out)
+    )
+
+
+def errors_by_class(*, left_out: bool = True) -> Mapping[str, Errors]:
+    """``uncalibrated_errors`` for each class of kernels in the record."""
+    told = foretell_record()
+    foretold, widths = told.left_out if left_out else told.fitted, _record_widths(left_out)
+    kinds = np.array([row.configuration.kernels for row in told.rows if row.configuration])
+    return {
+        str(kind): _errors(foretold[own], told.measured[own], widths[own])
+        for kind in dict.fromkeys(kinds)
+        for own in [kinds == kind]
+    }
+
+
+def calibrated_errors(reader: str = "server", *, fits: bool | None = None) -> Errors:
+    """Errors on the public grid from measured plain times, E and c.
+
+    Args:
+        reader: what else the reader knows, see ``specmini.record.grid_check``.
+        fits: only cells whose requests all fit into memory, or only the others; ``None`` for all.
+
+    Raises:
+        ValueError: there is no such reader.
+    """
+    told = check_grid(reader)
+    chosen = np.ones(len(told.cells), dtype=bool) if fits is None else told.fits == fits
+    widths = np.array([curve_half_width(reader, not fit) for fit in told.fits.tolist()])
+    return _errors(told.foretold[chosen], told.measured[chosen], widths[chosen])
+
+
+def series_errors() -> Errors:
+    """Errors of the calibrated mode on another server, see ``grid_check.check_series``."""
+    told = check_series()
+    widths = np.full(len(told.measured), curve_half_width("latencies", False))
+    return _errors(told.foretold, told.measured, widths)
+
+
+def _record_widths(left_out: bool) -> FloatArray:
+    told = foretell_record()
+    return np.array(
+        [
+            half_width(
+                row.configuration, without=row.report if left_out else "", fitted=not left_out
+            )
+            for row in told.rows
+            if row.configuration is not None
+        ]
+    )
+
+
+def _errors(foretold: FloatArray, measured: FloatArray, widths: ArrayLike) -> Errors:
+    half = checks.non_negative("widths", widths)
+    size = np.abs(foretold / measured - 1)
+    right = (foretold > 1) == (measured > 1)
+    clear = np.abs(measured - 1) > CLEAR
+    return Errors(
+        rows=len(measured),
+        median=float(np.median(size)),
+        ninetieth=float(np.quantile(size, 0.9)),
+        right_side=float(right.mean()),
+        right_side_clear=float(right[clear].mean()),
+        covered=float((np.abs(np.log(foretold / measured)) <= half).mean()),
+        half_width=float(np.median(np.expm1(half))),
+    )
