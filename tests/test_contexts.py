@@ -8,12 +8,12 @@ import torch
 
 from specmini import pair
 from specmini.exact.rules import RULES, accepted
-from specmini.recording import contexts, excerpts
+from specmini.recording import choosing, contexts, excerpts
+from specmini.recording.choosing import choose
+from specmini.recording.condensing import condense
 from specmini.recording.contexts import (
     Context,
     by_token,
-    choose,
-    condense,
     distributions,
     made_up,
     stored,
@@ -108,9 +108,9 @@ def test_each_wish_finds_its_context():
     whole = [True] * 40
     same = p.argmax(-1) == q.argmax(-1)
     overlap = np.minimum(p, q).sum(-1)
-    late = np.arange(60) >= contexts.shortest_text
-    found = {key: choose(key, p, q, whole) for key, _, _ in contexts.WANTED}
-    assert all(token >= contexts.shortest_text for _, token in found.values())
+    late = np.arange(60) >= choosing.shortest_text
+    found = {key: choose(key, p, q, whole) for key, _, _ in choosing.WANTED}
+    assert all(token >= choosing.shortest_text for _, token in found.values())
     assert abs(overlap[found["typical"]] - overlap.mean()) < 0.05
     assert not same[found["differ"]]
     assert same[found["agree"]]
@@ -135,7 +135,7 @@ def test_made_up_contexts_are_distributions():
 
 
 def test_the_stored_contexts_are_of_the_committed_checkpoints():
-    """Who replaces a checkpoint stores them again: python -m specmini.recording.contexts FILE."""
+    """Who replaces a checkpoint stores them again: python -m specmini.recording.choosing FILE."""
     assert contexts.stored_checkpoints() == pair.checkpoint_hashes()
 
 
@@ -152,7 +152,7 @@ def test_the_stored_contexts_are_what_the_pair_expects_there():
 
 def test_the_stored_contexts_show_what_their_names_say():
     found = {one["key"]: distributions(one, plain, plain) for one in stored()}
-    assert list(found) == [key for key, _, _ in contexts.WANTED]
+    assert list(found) == [key for key, _, _ in choosing.WANTED]
     same = {key: p.argmax() == q.argmax() for key, (p, q) in found.items()}
     assert (same["differ"], same["agree"], same["surer"]) == (False, True, True)
     textbook, greedy, exact = zip(*(rates(p, q) for p, q in found.values()), strict=True)

@@ -1,5 +1,6 @@
 """Real rounds and real contexts as plain data, for players and explorers in the page.
 
 ``rounds`` records what came of each guess and how long it took, ``contexts`` what the pair expects
-next, and ``excerpts`` freezes the texts that they start from.
+next (found by ``choosing``, made small by ``condensing``), and ``excerpts`` freezes the texts that
+they start from.
 """
