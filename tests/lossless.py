@@ -23,7 +23,7 @@ import specmini.drafters.model
 import specmini.drafters.tree
 import specmini.generate
 import specmini.generate_tree
-import specmini.verify
+import specmini.verify.chain
 import specmini.verify.block
 import specmini.verify.tree
 from specmini.engine.table_model import TableModel
@@ -146,7 +146,7 @@ class Engine:
     @classmethod
     def load(cls, *breakages: Breakage) -> Engine:
         modules = (
-            specmini.verify,
+            specmini.verify.chain,
             specmini.verify.block,
             specmini.verify.tree,
             specmini.drafters.model,

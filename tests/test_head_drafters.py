@@ -9,7 +9,7 @@ from lossless import largest_error, outcomes
 
 import specmini.drafters.feature
 import specmini.drafters.medusa
-import specmini.verify
+import specmini.verify.chain
 from specmini.drafters.feature import FeatureDrafter
 from specmini.drafters.medusa import MedusaDrafter
 from specmini.drafters.mtp import MtpDrafter
@@ -122,7 +122,7 @@ def test_text_is_distributed_as_the_target_s(monkeypatch, name, sampling, prompt
     def draw(weights, rng):
         return rng.choose(weights)
 
-    modules = specmini.verify, specmini.drafters.feature, specmini.drafters.medusa
+    modules = specmini.verify.chain, specmini.drafters.feature, specmini.drafters.medusa
     for module in modules:
         monkeypatch.setattr(module, "draw", draw)
     model = NumpyModel(target)

@@ -18,7 +18,8 @@ from lossless import (
     outcomes,
 )
 
-from specmini import generate, verify
+from specmini import generate
+from specmini.verify import chain as verify
 from specmini.drafters import model as model_drafter
 from specmini.engine.table_model import TableModel, random_table
 from specmini.sampling import Sampling, plain

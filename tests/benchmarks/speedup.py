@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from specmini import theory
-from specmini.checkpoints import load_model
+from specmini.checkpoints import Record, load_model
 from specmini.drafters import ModelDrafter
 from specmini.drafters.early_exit import early_exit
 from specmini.engine.cached_model import CachedModel
@@ -64,7 +64,7 @@ def plans(extra_drafts: Sequence[str], repeats: int) -> Iterator[Plan]:
             yield Plan("distilled", kind, temperature, (1, 2, 3, 4, 5, 6, 8), 40, repeats)
     for kind in ("prose", "code"):
         for name in extra_drafts:
-            yield Plan(name, kind, 1.0, (2, 4, 6), 20, 1)
+            yield Plan(name, kind, 1.0, (1, 2, 3, 4), 20, 1)
     # what loses: too long a draft, an unknown kind of text, drafts that cost too much
     yield Plan("distilled", "prose", 1.0, (16, 32), 10, 1)
     yield Plan("distilled", "random bytes", 1.0, (2, 4, 8), 10, 1)
@@ -207,6 +207,16 @@ def about(hashes: dict[str, str]) -> dict[str, object]:
     }
 
 
+def shape_of(draft: GPT, record: Record) -> dict[str, int]:
+    """How large a draft is, and on how many tokens it was trained."""
+    return {
+        "layers": draft.config.layers,
+        "width": draft.config.width,
+        "weights": sum(weight.numel() for weight in draft.parameters()),
+        "trained_tokens": record["tokens"],
+    }
+
+
 def kernels_of(engine: CachedModel) -> str:
     """What runs a model here, for one token and for several."""
     if isinstance(engine, FastModel):
@@ -283,18 +293,23 @@ def main() -> None:
 
     pair = load_pair(options.models)
     extra = {name: Path(path) for name, _, path in (one.partition("=") for one in options.draft)}
+    sizes = {name: load_model(path) for name, path in extra.items()}
     drafts = {
         "distilled": pair.draft,
         "first two layers": early_exit(pair.target, 2),
         "the target itself": pair.target,
-        **{name: load_model(path)[0] for name, path in extra.items()},
+        **{name: model for name, (model, _) in sizes.items()},
     }
     extra_hashes = {
         name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in extra.items()
     }
     head = about(checkpoint_hashes(options.models) | extra_hashes) | {
         "kernels": {name: kernels_of(fast_model(model)) for name, model in drafts.items()}
-        | {"target": kernels_of(pair.target_model())}
+        | {"target": kernels_of(pair.target_model())},
+        "sizes": {
+            "distilled": shape_of(pair.draft, pair.records["draft"]),
+            **{name: shape_of(*one) for name, one in sizes.items()},
+        },
     }
     passes = Passes(
         options.write.with_name(options.write.name + ".part") if options.write else None, head
