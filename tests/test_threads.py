@@ -28,7 +28,9 @@ def test_one_thread_inside_and_the_old_number_after():
 def test_a_model_that_is_a_table_is_timed_without_torch():
     code = (
         "import sys, numpy as np\n"
-        "from specmini import latency, measure, results, table_model\n"
+        "from specmini import measure\n"
+        "from specmini.engine import table_model\n"
+        "from specmini.measure import latency, results\n"
         "rng = np.random.default_rng(0)\n"
         "model = table_model.TableModel(table_model.random_table(4, 1, rng))\n"
         "latency.pass_times(model, [1, 2], past=3, repeats=1, rng=rng)\n"
