@@ -17,16 +17,7 @@ from specmini.roofline.experts import Experts
 from specmini.roofline.machine import Machine
 from specmini.roofline.shape import LatentAttention, Model
 
-__all__ = [
-    "Experts",
-    "LatentAttention",
-    "Machine",
-    "Model",
-    "machine",
-    "machines",
-    "model",
-    "models",
-]
+__all__ = ["machine", "machines", "model", "models"]
 
 
 Entry = TypeVar("Entry", Machine, Model)

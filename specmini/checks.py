@@ -16,6 +16,7 @@ type_error_kinds: Final = {"b": "bool", "S": "bytes", "U": "str", "c": "complex"
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+TextArray = NDArray[np.str_]
 
 
 def real(name: str, value: ArrayLike) -> FloatArray:

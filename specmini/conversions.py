@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import checks
-from specmini.theory.acceptance import FloatArray, one_length
+from specmini.checks import FloatArray
+from specmini.theory.acceptance import one_length
 from specmini.theory.positions import (
     conditional_rates_from_survival,
     falling_survival,

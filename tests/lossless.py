@@ -23,8 +23,8 @@ import specmini.drafters.model
 import specmini.drafters.tree
 import specmini.generate
 import specmini.generate_tree
-import specmini.verify.chain
 import specmini.verify.block
+import specmini.verify.chain
 import specmini.verify.tree
 from specmini.engine.table_model import TableModel
 from specmini.sampling import Sampling

@@ -12,6 +12,13 @@ import pytest
 
 from specmini import theory
 from specmini.advisor import advise
+from specmini.advisor.errors import (
+    calibrated_errors,
+    errors_by_class,
+    largest_misses,
+    series_errors,
+    uncalibrated_errors,
+)
 from specmini.advisor.expected import speedup_by_length
 from specmini.advisor.terms import Terms, expected_tokens, fit_terms, foretell_record, half_width
 from specmini.configuration import PlainTime
@@ -19,13 +26,6 @@ from specmini.configuration.defaults import configure
 from specmini.cost.calibrated import calibrated_cost, fitted_curve
 from specmini.cost.round_cost import round_cost, sequences_running
 from specmini.record import field_reports, read_report
-from specmini.record.errors import (
-    calibrated_errors,
-    errors_by_class,
-    largest_misses,
-    series_errors,
-    uncalibrated_errors,
-)
 from specmini.record.grid_check import check_grid, curve_half_width
 from specmini.record.vllm_grid import plain_cells
 

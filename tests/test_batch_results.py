@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from specmini import theory
+from specmini.batch.calibration import Calibration
 from specmini.batch.results import (
     BatchResults,
     BatchSetting,
@@ -16,7 +17,6 @@ from specmini.batch.results import (
     store_batches,
 )
 from specmini.gpt import Config
-from specmini.measure.calibration import Calibration
 from specmini.measure.cell import Cell
 from specmini.measure.latency import PassTimes
 from specmini.measure.rehearsal import Rehearsal

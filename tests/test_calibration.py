@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from specmini.gpt import GPT, Config
-from specmini.measure import calibration
-from specmini.measure.calibration import (
+from specmini.batch import calibration
+from specmini.batch.calibration import (
     TimedPass,
     calibrate,
     calibrated,
     physical_memory,
     shape_of,
 )
+from specmini.gpt import GPT, Config
 from specmini.roofline import pass_time
 from specmini.roofline.crossover import crossover_batch
 from specmini.roofline.draft_cost import draft_model

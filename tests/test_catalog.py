@@ -9,7 +9,9 @@ from importlib import resources
 import pytest
 
 from specmini import catalog
-from specmini.catalog import Experts, Machine, Model
+from specmini.roofline.experts import Experts
+from specmini.roofline.machine import Machine
+from specmini.roofline.shape import Model
 
 # Hugging Face safetensors totals, read in stored copies of model listings. For Qwen3-0.6B and
 # Qwen3-1.7B the listing counts the tied matrix twice (751,632,384 and 2,031,739,904); the number

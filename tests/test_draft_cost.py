@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from specmini import catalog, theory
-from specmini.catalog import Model
 from specmini.roofline import pass_time, verify_cost
 from specmini.roofline.batch_speedup import best_draft_by_batch, speedup_by_batch
 from specmini.roofline.deployment import Deployment
 from specmini.roofline.draft_cost import LOOKUP, DraftCost, cost_ratio, draft_head, draft_model
 from specmini.roofline.experts import Experts
 from specmini.roofline.overhead import Overhead
+from specmini.roofline.shape import Model
 
 h100 = catalog.machine("h100")
 llama_8b, llama_1b = catalog.model("llama-3.1-8b"), catalog.model("llama-3.2-1b")

@@ -1,6 +1,5 @@
 """The two commands, the pins and the package keep what the README promises."""
 
-import ast
 import os
 import re
 import shutil
@@ -14,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from chapters import CHAPTERS, load, markdown
+
+from specmini.site.structure import PAPER_WING, imported, modules_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -182,32 +183,6 @@ def test_nothing_in_the_repository_names_a_machine_or_fetches_from_elsewhere():
         if name != "tests/test_house.py":
             assert not path.search(text), name
             assert not host.search(text) or name.startswith("tests/"), name
-
-
-PACKAGE = ROOT / "specmini"
-PAPER_WING = (
-    *("checks", "theory", "conversions", "roofline", "catalog", "configuration", "cost"),
-    *("record", "advisor", "metrics"),
-)
-
-
-def modules_of(top):
-    """Names below ``specmini`` of a module, or of a package and all that is in it."""
-    path = PACKAGE / top
-    files = path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")]
-    parts = (file.relative_to(PACKAGE).with_suffix("").parts for file in files)
-    return sorted(".".join(part for part in names if part != "__init__") for names in parts)
-
-
-def imported(module):
-    """Top-level modules of specmini that the text of a module imports."""
-    path = PACKAGE.joinpath(*module.split("."))
-    source = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text("utf-8")
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module == "specmini":
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("specmini."):
-            yield node.module.split(".")[1]
 
 
 @pytest.mark.parametrize("top", PAPER_WING)

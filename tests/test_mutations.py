@@ -19,11 +19,11 @@ from lossless import (
 )
 
 from specmini import generate
-from specmini.verify import chain as verify
 from specmini.drafters import model as model_drafter
 from specmini.engine.table_model import TableModel, random_table
 from specmini.sampling import Sampling, plain
 from specmini.verify import Draft
+from specmini.verify import chain as verify
 
 tempered = Sampling(0.6)
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from specmini.advisor.errors import calibrated_errors, uncalibrated_errors
 from specmini.configuration.defaults import configure
 from specmini.figures import record
-from specmini.record.errors import calibrated_errors, uncalibrated_errors
 
 
 def test_the_record_names_its_misses():

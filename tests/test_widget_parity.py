@@ -11,11 +11,13 @@ import pytest
 import test_flash_cards
 
 from specmini import catalog, roofline, theory
-from specmini.catalog import Experts, LatentAttention, Machine, Model
 from specmini.exact.rules import RULES
 from specmini.practice import schedule
 from specmini.roofline.deployment import Deployment
+from specmini.roofline.experts import Experts
+from specmini.roofline.machine import Machine
 from specmini.roofline.ridge import model_ridge_tokens
+from specmini.roofline.shape import LatentAttention, Model
 from specmini.theory.drafter_map import CHEAPEST, LEVELS, contour, speedup_at
 from specmini.widgets import (
     DrafterExplorer,

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from specmini import checks, theory
 from specmini.advisor.terms import Terms, expected_tokens, fit_terms
+from specmini.checks import FloatArray
 from specmini.configuration import Configuration
 from specmini.conversions import acceptance_rate_from_tokens
 from specmini.cost.calibrated import calibrated_cost
 from specmini.cost.round_cost import LOOKUP_SHARE, RoundCost, round_cost
-from specmini.theory.acceptance import FloatArray
 
 __all__ = ["cost_of", "drafting_share", "plain_steps", "speedup_by_length", "usual_rate"]
 

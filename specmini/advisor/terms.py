@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specmini import theory
+from specmini.checks import FloatArray
 from specmini.configuration import CLASSES, Configuration
 from specmini.conversions import acceptance_rate_from_tokens
 from specmini.cost.round_cost import LOOKUP_SHARE, round_cost
 from specmini.record import FieldReport, field_reports
-from specmini.theory.acceptance import FloatArray
 
 __all__ = ["Foretold", "Terms", "expected_tokens", "fit_terms", "foretell_record", "half_width"]
 

@@ -9,4 +9,5 @@ In reading order::
     serving      continuous and static batching, with a record of every round
     turns        plain and speculative serving side by side, in turns
     latency      a pass by itself, and forecasts
+    calibration  the constants of the roofline for the computer at hand
 """

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from specmini.batch.calibration import Calibration, shape_of
 from specmini.gpt import Config
-from specmini.measure.calibration import Calibration, shape_of
 from specmini.measure.cell import Cell
 from specmini.measure.latency import PassTimes, forecast
 from specmini.measure.rehearsal import Rehearsal

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import checks
+from specmini.checks import FloatArray
 from specmini.configuration import Configuration, PlainTime
 from specmini.cost.plain_curve import PlainCurve, fit_plain_curve
 from specmini.cost.round_cost import BEND, RoundCost, round_cost, sequences_running
-from specmini.theory.acceptance import FloatArray
 
 __all__ = ["calibrated_cost", "fitted_curve"]
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import checks, theory
-from specmini.theory.acceptance import FloatArray
+from specmini.checks import FloatArray
 
 __all__ = ["PlainCurve", "fit_plain_curve"]
 

@@ -28,13 +28,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import checks
+from specmini.checks import FloatArray
 from specmini.configuration import Configuration
 from specmini.configuration.defaults import LOCAL_BITS
 from specmini.roofline.deployment import Deployment
 from specmini.roofline.draft_cost import DraftCost, draft_head, draft_model
 from specmini.roofline.overhead import NO_OVERHEAD, Overhead
 from specmini.roofline.shape import Model
-from specmini.theory.acceptance import FloatArray
 
 __all__ = ["HEAD_VOCABULARY", "RoundCost", "round_cost", "sequences_running"]
 

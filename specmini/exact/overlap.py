@@ -26,10 +26,11 @@ import torch
 from torch import Tensor
 
 from specmini import theory
+from specmini.checks import FloatArray
 from specmini.exact.rules import RULES, accepted
 from specmini.gpt import GPT
 from specmini.sampling import Sampling
-from specmini.theory.acceptance import FloatArray, one_length
+from specmini.theory.acceptance import one_length
 
 __all__ = [
     "Overlap",

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import checks
+from specmini.checks import FloatArray
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
-from specmini.theory.acceptance import FloatArray
 
 # What a reader has to see of a token that prints as nothing, or that matplotlib takes for TeX.
 VISIBLE = str.maketrans({" ": "␣", "\n": "↵", "\t": "⇥", "$": r"\$"})

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
+from specmini.checks import FloatArray
 from specmini.figures.speedup import LOSING
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
-from specmini.theory.acceptance import FloatArray
 from specmini.theory.drafter_map import CHEAPEST, DrafterPoint, contour
 from specmini.theory.topology import ancestors, depths
 from specmini.theory.tree_shape import best_by_size

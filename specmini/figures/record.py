@@ -6,12 +6,12 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from specmini.advisor import advise
+from specmini.advisor.errors import calibrated_errors, largest_misses, uncalibrated_errors
 from specmini.advisor.expected import speedup_by_length
 from specmini.advisor.terms import foretell_record
 from specmini.configuration import CLASSES, Configuration
 from specmini.figures.speedup import LOSING
 from specmini.figures.style import COLOR, ThemedFigure, canvas, draft_length_axis, line_looks
-from specmini.record.errors import calibrated_errors, largest_misses, uncalibrated_errors
 from specmini.record.grid_check import check_grid
 
 # What the figure tells apart; the four classes that few reports support share a look.

@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, NullLocator
 from numpy.typing import ArrayLike
 
+from specmini.checks import FloatArray
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
 from specmini.roofline.pass_parts import PassTime
-from specmini.theory.acceptance import FloatArray
 
 
 def pass_bills(

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specmini import checks, theory
+from specmini.checks import FloatArray
 from specmini.figures.style import COLOR, ThemedFigure, canvas, draft_length_axis, line_looks
 from specmini.roofline import Machine, Model, ridge_tokens, verify_cost
-from specmini.theory.acceptance import FloatArray
 
 LOSING: Any = {
     "facecolor": COLOR["surface"],

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import checks, theory
+from specmini.checks import FloatArray
 from specmini.figures.style import COLOR, ThemedFigure, canvas, draft_length_axis, line_looks
-from specmini.theory.acceptance import FloatArray
 
 # Conditional acceptance that moves less than this from the first position to the last "stays":
 # published rates have two decimals, and those of one pair differ by a few hundredths between runs.

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from specmini.checks import choice, single, whole_number
+from specmini.checks import FloatArray, choice, single, whole_number
 from specmini.drafters.gate import Gate
 from specmini.ladder.hindsight import (
     Costs,
@@ -32,7 +32,6 @@ from specmini.recording.excerpts import frozen
 from specmini.roofline.deployment import Deployment
 from specmini.roofline.draft_cost import Draft, cost_ratio
 from specmini.sampling import Sampling
-from specmini.theory.acceptance import FloatArray
 from specmini.training.evaluation import continuations
 
 __all__ = [

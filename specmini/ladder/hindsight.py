@@ -21,11 +21,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from specmini.checks import non_negative, single, whole_number
+from specmini.checks import FloatArray, non_negative, single, whole_number
 from specmini.drafters.base import Drafter
 from specmini.gpt import GPT
 from specmini.sampling import Sampling
-from specmini.theory.acceptance import FloatArray
 from specmini.verify import Draft, Verdict, empty_draft
 
 __all__ = ["Costs", "Luck", "Play", "Replayed", "best_in_hindsight", "chances_to_stay", "play"]

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from specmini.checks import FloatArray
 from specmini.measure.cell import Cell
 from specmini.measure.results import cell_from_json, cell_to_json, data
 from specmini.measure.tallies import total
-from specmini.theory.acceptance import FloatArray
 
 __all__ = ["Ladder", "LadderRow", "load_ladder", "measured_ladder", "store_ladder"]
 

@@ -4,9 +4,9 @@ Two samples of N texts are counted into C cells and compared by chi-square. If t
 differ by d in total variation, the statistic follows a noncentral chi-square distribution with
 C - 1 degrees of freedom, for large N, and noncentrality N Σ (p - q)² / (p + q) (Cohen 1988,
 "Statistical Power Analysis for the Behavioral Sciences", chapter 7). By the inequality of Cauchy
-and Schwarz (Σ |p - q|)² is at most Σ (p - q)² / (p + q) times Σ (p + q) = 2, so the noncentrality
-is at least 2 N d², however the difference is spread over the cells. So the distance computed here
-is a guarantee, and most faults of that size are easier to see.
+and Schwarz (Σ abs(p - q))² is at most Σ (p - q)² / (p + q) times Σ (p + q) = 2, so the
+noncentrality is at least 2 N d², however the difference is spread over the cells. So the distance
+computed here is a guarantee, and most faults of that size are easier to see.
 """
 
 from __future__ import annotations

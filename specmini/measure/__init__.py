@@ -7,7 +7,6 @@ package. Beside it::
     cell         one setting, measured and predicted; results keeps them on disk
     speedup_interval  how sure a speedup is, on student's distribution
     latency      the time of a pass by itself; rehearsal times whole rounds before any decision
-    calibration  the roofline's constants for the computer at hand
     trial        a pair on trial on this machine; engine_runs the pair in engines people use
     repetition   how often a text loops
 """

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import theory
+from specmini.checks import FloatArray
 from specmini.engine.cached_model import CachedModel
 from specmini.engine.threads import single_thread
 from specmini.sampling import Sampling, draw
-from specmini.theory.acceptance import FloatArray
 
 __all__ = ["FittedRoofline", "PassTimes", "fit_roofline", "forecast", "pass_times"]
 
@@ -75,7 +75,7 @@ class FittedRoofline:
         return self.floor + self.per_token * past
 
     def error(self, times: PassTimes) -> float:
-        """Mean of |log(fitted / measured)|, about the mean relative error."""
+        """Mean of ``abs(log(fitted / measured))``, about the mean relative error."""
         return float(np.abs(np.log(self.seconds(times.tokens) / np.array(times.seconds))).mean())
 
 

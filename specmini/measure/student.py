@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from specmini.theory.acceptance import FloatArray
+from specmini.checks import FloatArray
 
 __all__ = ["mean_difference", "student_t"]
 
 
 def student_t(level: float, freedom: int) -> float:
-    """The t that |T| stays below with a given chance; for a two-sided interval.
+    """The t that ``abs(T)`` stays below with a given chance; for a two-sided interval.
 
     Args:
         level: that chance, in (0, 1).
@@ -70,7 +70,7 @@ def mean_difference(
 
 
 def _chance_inside(angle: float, freedom: int) -> float:
-    """P(|T| < sqrt(freedom) tan(angle)), a finite sum (Abramowitz and Stegun 1964, 26.7.3-4)."""
+    """P(abs(T) < sqrt(freedom) tan(angle)), a finite sum (Abramowitz and Stegun 1964, 26.7.3-4)."""
     sine, cosine = math.sin(angle), math.cos(angle)
     term, powers = 1.0, 0.0
     for below in range(2 + freedom % 2, freedom + 1, 2):

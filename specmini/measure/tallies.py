@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from specmini.checks import FloatArray
 from specmini.generate import Round
-from specmini.theory.acceptance import FloatArray
 from specmini.theory.positions import tokens_per_round_by_position
 
 __all__ = ["Acceptance", "Tally", "acceptance", "tally", "total"]

@@ -1,7 +1,6 @@
 """The public record: what others measured and published, as data, and the theory held against it.
 
-``reports`` are rows of public reports, and its names are names of this package; ``errors`` is how
-wrong the advisor is on them. Beside them::
+``reports`` are rows of public reports, and its names are names of this package. Beside them::
 
     papers       tables from the literature; batch_tables those against batch, table_forecast both
     vllm_grid    one benchmark over draft length and concurrency; grid_check, grid_forecast and

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specmini import catalog, checks
+from specmini.checks import FloatArray
 from specmini.configuration import Configuration, PlainTime
 from specmini.cost.calibrated import calibrated_cost
 from specmini.record.batch_tables import batch_series
@@ -33,7 +34,6 @@ from specmini.record.vllm_grid import (
     speculative_cells,
     tokens_held,
 )
-from specmini.theory.acceptance import FloatArray
 
 __all__ = [
     "READERS",

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specmini import checks
+from specmini.checks import FloatArray
 from specmini.cost.plain_curve import PlainCurve, fit_plain_curve
 from specmini.record.vllm_grid import (
     GridCell,
@@ -37,7 +38,6 @@ from specmini.record.vllm_grid import (
     prompt_share,
     speculative_cells,
 )
-from specmini.theory.acceptance import FloatArray
 
 __all__ = ["BATCHES", "ErrorSummary", "GridCrossing", "GridForecast", "forecast_grid"]
 

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from specmini import catalog, checks
+from specmini.checks import FloatArray
 from specmini.record.vllm_grid import cache_pool, drafters, speculative_cells, tokens_held
 from specmini.roofline.deployment import Deployment
 from specmini.roofline.draft_cost import DraftCost, cost_ratio, draft_head, draft_model
-from specmini.theory.acceptance import FloatArray
 
 __all__ = ["HEAD_VOCABULARY", "grid_drafts", "roofline_grid_speedup"]
 

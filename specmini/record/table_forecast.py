@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import catalog, checks, roofline
+from specmini.checks import FloatArray
 from specmini.cost.plain_curve import fit_plain_curve
 from specmini.record.batch_tables import BatchSeries
-from specmini.theory.acceptance import FloatArray
 
 __all__ = ["TableForecast", "catalog_verify_cost", "curve_verify_cost", "forecast_table"]
 

@@ -12,16 +12,11 @@ The time itself is in ``pass_time``, whose names are names of this package. Besi
     crossover    from which batch on speculation loses, and from which context on it does not
 """
 
-from specmini.roofline.pass_time import (
-    LARGEST_PARTS,
-    Machine,
-    Model,
-    Overhead,
-    PassTime,
-    pass_time,
-    ridge_tokens,
-    verify_cost,
-)
+from specmini.roofline.machine import Machine
+from specmini.roofline.overhead import Overhead
+from specmini.roofline.pass_parts import LARGEST_PARTS, PassTime
+from specmini.roofline.pass_time import pass_time, ridge_tokens, verify_cost
+from specmini.roofline.shape import Model
 
 __all__ = [
     "LARGEST_PARTS",

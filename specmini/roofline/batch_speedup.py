@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specmini import checks, theory
+from specmini.checks import FloatArray
 from specmini.roofline.deployment import Deployment
 from specmini.roofline.draft_cost import Draft, DraftCost, cost_ratio
 
 __all__ = ["BestDraft", "best_draft_by_batch", "speedup_by_batch"]
-
-FloatArray = NDArray[np.float64]
 
 
 class BestDraft(NamedTuple):

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specmini import checks, theory
+from specmini.checks import FloatArray
 from specmini.roofline.deployment import Deployment
 from specmini.roofline.draft_cost import Draft, DraftCost, draft_seconds
 
@@ -43,7 +44,6 @@ __all__ = [
     "short_context_crossover",
 ]
 
-FloatArray = NDArray[np.float64]
 
 TIE = 1e-12  # two sides of a round that agree to this are equal
 LARGEST_SCAN = 2**22

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from specmini import checks, roofline
+from specmini.checks import FloatArray
 from specmini.roofline import PassTime
 from specmini.roofline.experts import Touched
 from specmini.roofline.machine import Machine
@@ -22,7 +22,6 @@ from specmini.roofline.shape import Model
 
 __all__ = ["Deployment"]
 
-FloatArray = NDArray[np.float64]
 Answer = TypeVar("Answer")
 
 

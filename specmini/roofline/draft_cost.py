@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from specmini import checks
+from specmini.checks import FloatArray
 from specmini.roofline.deployment import Deployment
 
 __all__ = ["LOOKUP", "DraftCost", "cost_ratio", "draft_head", "draft_model", "draft_seconds"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from specmini import checks
+from specmini.checks import FloatArray
 
 __all__ = ["Experts", "Touched", "experts_touched"]
 
-FloatArray = NDArray[np.float64]
 Touched: TypeAlias = ArrayLike | Callable[[FloatArray], ArrayLike] | None
 
 

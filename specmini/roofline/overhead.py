@@ -10,14 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from specmini import checks
+from specmini.checks import FloatArray
 
 __all__ = ["NO_OVERHEAD", "Overhead", "all_reduce_time"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

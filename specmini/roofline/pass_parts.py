@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from specmini.checks import FloatArray, TextArray
 from specmini.roofline.experts import Touched, touched_by
 from specmini.roofline.machine import Machine
 from specmini.roofline.overhead import Overhead, all_reduce_time
@@ -18,7 +19,6 @@ from specmini.roofline.shape import Model
 
 __all__ = ["LARGEST_PARTS", "Load", "PassTime", "Run", "plain", "timed"]
 
-FloatArray = NDArray[np.float64]
 Array = TypeVar("Array", bound=NDArray[Any])
 
 ACTIVATION_BYTES = 2  # what devices send each other is in 16 bits
@@ -68,9 +68,9 @@ class PassTime:
     linear_flops: FloatArray
     attention_flops: FloatArray
     experts_touched: FloatArray
-    bound: NDArray[np.str_]
-    attention_bound: NDArray[np.str_]
-    largest_part: NDArray[np.str_]
+    bound: TextArray
+    attention_bound: TextArray
+    largest_part: TextArray
     memory_needed: FloatArray
     fits: NDArray[np.bool_]
 

@@ -53,25 +53,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specmini import checks
+from specmini.checks import FloatArray
 from specmini.roofline.experts import Touched
 from specmini.roofline.machine import Machine
 from specmini.roofline.overhead import NO_OVERHEAD, Overhead
-from specmini.roofline.pass_parts import LARGEST_PARTS, Load, PassTime, Run, plain, timed
+from specmini.roofline.pass_parts import Load, PassTime, Run, plain, timed
 from specmini.roofline.shape import Model
 
-__all__ = [
-    "LARGEST_PARTS",
-    "Machine",
-    "Model",
-    "Overhead",
-    "PassTime",
-    "pass_time",
-    "ridge_tokens",
-    "verify_cost",
-]
-
-
-FloatArray = NDArray[np.float64]
+__all__ = ["pass_time", "ridge_tokens", "verify_cost"]
 
 
 def pass_time(

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specmini import checks
+from specmini.checks import FloatArray
 
-FloatArray = NDArray[np.float64]
 Numbers = np.float64 | FloatArray
 
 smallest_normal = np.finfo(np.float64).tiny

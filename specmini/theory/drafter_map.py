@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import checks, theory
-from specmini.theory.acceptance import FloatArray
+from specmini.checks import FloatArray
 from specmini.theory.hit_rate import round_cost
 from specmini.theory.hit_rate import speedup as mixed_speedup
 

@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import checks
-from specmini.theory.acceptance import FloatArray, Numbers, mean_accepted
+from specmini.checks import FloatArray
+from specmini.theory.acceptance import Numbers, mean_accepted
 
 __all__ = [
     "break_even_hit_rate",

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specmini import checks
-from specmini.theory.acceptance import FloatArray, Numbers, mean_accepted, smallest_normal
+from specmini.checks import FloatArray
+from specmini.theory.acceptance import Numbers, mean_accepted, smallest_normal
 from specmini.theory.roots import (
     acceptance_rate_for,
     exponent,

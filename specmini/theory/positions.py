@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import checks
-from specmini.theory.acceptance import FloatArray, Numbers, one_length
+from specmini.checks import FloatArray
+from specmini.theory.acceptance import Numbers, one_length
 
 
 def survival(conditional_rates: ArrayLike) -> FloatArray:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from specmini.theory.acceptance import FloatArray, mean_accepted, smallest_normal
+from specmini.checks import FloatArray
+from specmini.theory.acceptance import mean_accepted, smallest_normal
 
 most_steps = 100  # far more than any argument needs; the loops stop when nothing moves
 longest_told = 1e300  # a longer draft is reported as endless

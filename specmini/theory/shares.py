@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specmini import checks
-from specmini.theory.acceptance import FloatArray, Numbers
+from specmini.checks import FloatArray
+from specmini.theory.acceptance import Numbers
 from specmini.theory.positions import falling_survival
 from specmini.theory.roots import acceptance_rate_for
 

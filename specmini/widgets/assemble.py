@@ -18,7 +18,9 @@ from typing import Any
 from specmini import catalog, palette
 from specmini.exact.rules import RULES
 from specmini.practice import schedule
+from specmini.roofline.machine import Machine
 from specmini.roofline.pass_parts import ACTIVATION_BYTES
+from specmini.roofline.shape import Model
 from specmini.theory.drafter_map import CHEAPEST, LEVELS
 from specmini.widgets import formula_tables, passage
 from specmini.widgets.roof_figure import LEAST, speeds
@@ -142,13 +144,13 @@ def data() -> dict[str, Any]:
     }
 
 
-def machine_entry(machine: catalog.Machine) -> dict[str, Any]:
+def machine_entry(machine: Machine) -> dict[str, Any]:
     """Return what the script needs to know about a machine."""
     numbers = ("peak_flops", "peak_flops_8bit", "peak_flops_4bit", "bandwidth", "memory")
     return {name: getattr(machine, name) for name in ("name", *numbers, "interconnect")}
 
 
-def model_entry(model: catalog.Model) -> dict[str, Any]:
+def model_entry(model: Model) -> dict[str, Any]:
     """Return what the script needs to know about a model: what Python worked out of its shape."""
     numbers = (
         *("layers", "hidden", "heads", "kv_heads", "parameters", "matmul_parameters"),

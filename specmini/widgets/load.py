@@ -8,6 +8,7 @@ import traitlets
 
 from specmini import catalog
 from specmini.roofline.deployment import Deployment
+from specmini.roofline.machine import Machine
 from specmini.widgets.assemble import BYTES_PER_VALUE
 from specmini.widgets.page import PageWidget
 from specmini.widgets.settings import BITS, DEVICES, Choice, Number, SettingError
@@ -76,7 +77,7 @@ class LoadWidget(PageWidget):
         )
 
 
-def peak_of(machine: catalog.Machine, bits: int) -> float | None:
+def peak_of(machine: Machine, bits: int) -> float | None:
     """Return the machine's peak for an arithmetic, None if it is not documented."""
     try:
         return machine.peak(bits)

@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 from speedup import SEED, about, kernels_of
 
+from specmini.batch.calibration import calibrate, physical_memory
 from specmini.batch.drafter import BatchModelDrafter
 from specmini.batch.fast import FastBatch, fast_batch
 from specmini.batch.latency import AllSlots
@@ -31,7 +32,6 @@ from specmini.batch.serving import Server, requests_for
 from specmini.batch.turns import batch_cell, running_queue, take_turns
 from specmini.engine.threads import single_thread
 from specmini.generate import generate
-from specmini.measure.calibration import calibrate, physical_memory
 from specmini.measure.latency import PassTimes, pass_times
 from specmini.measure.rehearsal import Rehearsal, rehearse
 from specmini.pair import Pair, checkpoint_hashes, load_pair

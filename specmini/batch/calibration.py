@@ -2,7 +2,7 @@
 
 A data sheet states what silicon can do at best. What an engine reaches on a processor, with its
 calls and caches, is fitted here: arithmetic, bandwidth for weights and for caches, and seconds for
-a pass, a layer, a sequence and a token. The result is a ``catalog.Machine`` and, for each model, a
+a pass, a layer, a sequence and a token. The result is a ``roofline.Machine`` and, for each model, a
 ``deployment.Deployment``, so that every function of the roofline runs on the reader's computer.
 
 The fit is no better than its form. The roofline adds two maxima and a few constants, while a
@@ -24,6 +24,7 @@ import numpy as np
 from specmini.batch.fast import fast_batch
 from specmini.batch.latency import AllSlots
 from specmini.batch.model import BatchModel
+from specmini.checks import FloatArray
 from specmini.gpt import GPT, Config
 from specmini.measure.latency import pass_times
 from specmini.roofline import pass_time
@@ -32,7 +33,6 @@ from specmini.roofline.machine import Machine
 from specmini.roofline.overhead import Overhead
 from specmini.roofline.shape import Model
 from specmini.sampling import plain
-from specmini.theory.acceptance import FloatArray
 
 __all__ = ["Calibration", "TimedPass", "calibrate", "calibrated", "physical_memory", "shape_of"]
 
@@ -69,7 +69,7 @@ class Calibration:
         seconds_per_layer: what each layer adds to that.
         seconds_per_sequence: what each sequence adds in each layer: attention runs by sequence.
         seconds_per_token: what each token adds: softmax and the draw over the vocabulary.
-        error: mean of |log(fitted / measured)| over the passes it was fitted to.
+        error: mean of ``abs(log(fitted / measured))`` over the passes it was fitted to.
         held_out_error: the same over passes that were left out, each half by a fit to the other.
     """
 
@@ -272,7 +272,7 @@ def _seconds(constants: FloatArray, work: FloatArray) -> FloatArray:
 
 
 def _error(constants: FloatArray, work: FloatArray, seconds: FloatArray) -> FloatArray:
-    """(P,) |log(fitted / measured)|."""
+    """(P,) ``abs(log(fitted / measured))``."""
     errors: FloatArray = np.abs(np.log(_seconds(constants, work) / seconds))
     return errors
 

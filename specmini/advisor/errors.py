@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from specmini import checks
 from specmini.advisor.terms import foretell_record, half_width
+from specmini.checks import FloatArray
 from specmini.record.grid_check import check_grid, check_series, curve_half_width
-from specmini.theory.acceptance import FloatArray
 
 __all__ = [
     "Errors",
