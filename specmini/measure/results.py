@@ -24,6 +24,7 @@ __all__ = [
     "cell_from_json",
     "cell_to_json",
     "load",
+    "measured_draft_sizes",
     "measured_hugging_face",
     "measured_speedups",
     "store",
@@ -81,6 +82,16 @@ class Settings:
 def measured_speedups() -> Settings:
     """The settings that were measured for the book, on the package's pair."""
     return load(data / "measured_speedup.json")
+
+
+def measured_draft_sizes() -> Settings:
+    """Drafts of several sizes, all trained on as many tokens, and the package's own for longer.
+
+    ``about["sizes"]`` has each one's layers, width, weights and tokens, by the name in ``draft``.
+    Taken in one run, so the sizes may be compared with each other, and with other files only by
+    their counts.
+    """
+    return load(data / "measured_draft_sizes.json")
 
 
 def measured_hugging_face() -> dict[str, Any]:
