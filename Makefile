@@ -8,10 +8,12 @@ IN_VENV := . $(VENV)/bin/activate &&
 SITE := _build/html/index.html
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test lint notebooks lab bench engines clean other-python
+.PHONY: help setup book zip dist test lint notebooks lab bench engines clean other-python
 
 help:
 	@echo "make book       build the site ($(SITE)); sets everything up the first time"
+	@echo "make zip        pack the site, with a checksum, into dist/"
+	@echo "make dist       all that a release carries: that zip, the notebooks, the sheet"
 	@echo "make test       set up, build, then run every check"
 	@echo "make lab        open the chapters live in JupyterLab"
 	@echo "make notebooks  run every chapter again and store its outputs"
@@ -47,6 +49,14 @@ book: setup
 	@$(IN_VENV) jupyter-book build . --warningiserror --nitpick --keep-going
 	@echo "== Open $(SITE) in a browser (no server needed)"
 
+zip: book
+	@$(IN_VENV) python -m specmini.publish.archive _build/html
+
+dist: zip
+	@$(IN_VENV) python -m specmini.publish.launch book --into dist/notebooks && \
+	  python -m specmini.publish.archive dist/notebooks --name notebooks
+	@cp _build/html/_static/*.pdf dist/
+
 lint: setup
 	@echo "== Style and types"
 	@$(IN_VENV) ruff check . && ruff format --check . && mypy
@@ -77,4 +87,4 @@ engines: $(ENGINES)/ready
 	@PYTHONPATH=. $(ENGINES)/bin/python tests/benchmarks/engines.py $(if $(WRITE),--write $(WRITE))
 
 clean:
-	rm -rf _build $(VENV) $(ENGINES)
+	rm -rf _build dist $(VENV) $(ENGINES)
