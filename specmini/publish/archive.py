@@ -13,7 +13,14 @@ from pathlib import Path
 
 from specmini import __version__
 
-OLDEST_DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can tell; when a file was made counts not
+OLDEST_DATE = (
+    1980,
+    1,
+    1,
+    0,
+    0,
+    0,
+)  # the first that a zip can tell; when a file was made counts not
 PLAIN_FILE = 0o100644
 
 

@@ -3,9 +3,9 @@
 One setting decides, ``repository.url`` in ``_config.yml``. While it is empty no page has a button,
 since it would lead nowhere. Once it is filled the site links each chapter on the branch that
 ``repository.branch`` names. The publish workflow puts there what
-``python -m specmini.publish.launch book --into FOLDER`` makes: the chapters, each with one more cell on top that
-installs this version of the package where it is missing. The chapters of the book itself do
-without that cell; ``make lab`` has the package.
+``python -m specmini.publish.launch book --into FOLDER`` makes: the chapters, each with one more
+cell on top that installs this version of the package where it is missing. The chapters of the book
+itself do without that cell; ``make lab`` has the package.
 """
 
 import argparse
