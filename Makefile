@@ -49,6 +49,8 @@ book: setup
 	@$(IN_VENV) jupyter-book build . --warningiserror --nitpick --keep-going
 	@echo "== Open $(SITE) in a browser (no server needed)"
 
+# Dated by the last commit, so that the same commit makes the same zip; without git, by the clock.
+zip: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
 zip: book
 	@$(IN_VENV) python -m specmini.publish.archive _build/html
 

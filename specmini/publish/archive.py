@@ -6,12 +6,13 @@ site needs a server: unpacked, it opens from ``index.html`` by a double click.
 
 import argparse
 import hashlib
-import os
 import sys
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from specmini import __version__
+from specmini.practice.files import replaced
 
 OLDEST_DATE = (
     1980,
@@ -49,24 +50,29 @@ def write_archive(folder: Path, archive: Path) -> Path:
     if not files:
         raise ValueError(f"folder must hold at least one file, got {str(folder)!r}")
     archive.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = archive.with_name(f".{archive.name}.part")
-    try:
-        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-            for name, path in files.items():
-                entry = zipfile.ZipInfo(f"{archive.stem}/{name}", OLDEST_DATE)
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                entry.external_attr = PLAIN_FILE << 16
-                entry.create_system = 3  # the mode above is Unix's, also if Windows packs
-                packed.writestr(entry, path.read_bytes())
-        digest = hashlib.sha256(unfinished.read_bytes()).hexdigest()
-        os.replace(unfinished, archive)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    content = {f"{archive.stem}/{name}": path.read_bytes() for name, path in files.items()}
+    replaced(archive, lambda unfinished: write_undated(unfinished, content))
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
     checksum = archive.with_name(f"{archive.name}.sha256")
-    part = checksum.with_name(f".{checksum.name}.part")
-    part.write_text(f"{digest}  {archive.name}\n", encoding="utf-8", newline="\n")
-    os.replace(part, checksum)
+    line = f"{digest}  {archive.name}\n"
+    replaced(checksum, lambda unfinished: unfinished.write_text(line, "utf-8", newline="\n"))
     return checksum
+
+
+def write_undated(archive: Path, content: Mapping[str, bytes]) -> None:
+    """Write a zip that depends on what is in it alone.
+
+    Args:
+        archive: where.
+        content: of each file, under its name in the zip, in the order in which they are packed.
+    """
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name, data in content.items():
+            entry = zipfile.ZipInfo(name, OLDEST_DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = PLAIN_FILE << 16
+            entry.create_system = 3  # the mode above is Unix's, also if Windows packs
+            packed.writestr(entry, data, compresslevel=9)
 
 
 def main() -> None:
