@@ -8,10 +8,12 @@ IN_VENV := . $(VENV)/bin/activate &&
 SITE := _build/html/index.html
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test lint notebooks lab bench engines clean other-python
+.PHONY: help setup book zip dist test lint notebooks lab bench engines clean other-python
 
 help:
 	@echo "make book       build the site ($(SITE)); sets everything up the first time"
+	@echo "make zip        pack the site, with a checksum, into dist/"
+	@echo "make dist       all that a release carries: that zip, the notebooks, the sheet"
 	@echo "make test       set up, build, then run every check"
 	@echo "make lab        open the chapters live in JupyterLab"
 	@echo "make notebooks  run every chapter again and store its outputs"
@@ -47,6 +49,16 @@ book: setup
 	@$(IN_VENV) jupyter-book build . --warningiserror --nitpick --keep-going
 	@echo "== Open $(SITE) in a browser (no server needed)"
 
+# Dated by the last commit, so that the same commit makes the same zip; without git, by the clock.
+zip: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
+zip: book
+	@$(IN_VENV) python -m specmini.publish.archive _build/html
+
+dist: zip
+	@$(IN_VENV) python -m specmini.publish.launch book --into dist/notebooks && \
+	  python -m specmini.publish.archive dist/notebooks --name notebooks
+	@cp _build/html/_static/*.pdf dist/
+
 lint: setup
 	@echo "== Style and types"
 	@$(IN_VENV) ruff check . && ruff format --check . && mypy
@@ -77,4 +89,4 @@ engines: $(ENGINES)/ready
 	@PYTHONPATH=. $(ENGINES)/bin/python tests/benchmarks/engines.py $(if $(WRITE),--write $(WRITE))
 
 clean:
-	rm -rf _build $(VENV) $(ENGINES)
+	rm -rf _build dist $(VENV) $(ENGINES)

@@ -6,7 +6,7 @@
   kernels, ipywidgets) are left out, and so are files that no page uses.
 * Fresh numbers: executed chapters are cached, and the cache is void once the package changes or
   another version of something is installed.
-* Practice: see ``specmini.practice.site``.
+* Practice: see ``specmini.practice.site``. Colab and Binder: see ``specmini.publish.launch``.
 """
 
 import hashlib
@@ -29,6 +29,7 @@ from specmini import __version__, notebooks, palette
 from specmini.figures.style import themed_svg
 from specmini.practice import site as practice_site
 from specmini.site import formulas, icons
+from specmini.publish import launch
 from specmini.widgets import assemble
 from specmini.widgets.page import MIME as WIDGET_MIME
 from specmini.widgets.progress import read_mark
@@ -123,6 +124,7 @@ def _fingerprint(package: Path, installed: Iterable[Distribution]) -> str:
 
 def _configure(app: Sphinx, config: Config) -> None:
     build = Path(app.outdir).parent
+    launch.settle_buttons(config.html_theme_options)
     # The cache is keyed by cell source alone. Without this, a chapter would keep the numbers that
     # an older version of the package, or of NumPy, computed.
     state = _fingerprint(PACKAGE, distributions())
@@ -233,8 +235,10 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
     for pattern in UNUSED_ASSETS:
         for unused in (site / "_static").glob(pattern):
             unused.unlink()
+    package = launch.settle_buttons(app.config.html_theme_options)
     for source in (site / "_sources").rglob("*.ipynb"):  # what the download button offers
-        nbformat.write(notebooks.normalized(notebooks.read(source)), source)
+        offered = notebooks.normalized(notebooks.read(source))
+        nbformat.write(launch.launchable(offered, package) if package else offered, source)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import os
 import re
 import sqlite3
 import zipfile
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specmini.practice import anki, gather, schedule
+from specmini.practice import anki, gather, schedule, site
 from specmini.practice.cards import Card, cards
 from specmini.practice.schedule import Memory, grades, queue, review
 from specmini.widgets import FlashCards
@@ -255,6 +256,29 @@ def test_the_anki_package_holds_every_card_with_formulas_that_anki_reads(tmp_pat
         assert not re.search(r'\$|<math|href="(?!https)', question + answer), card.id
     assert any(r"\(" in fields[1] for fields, _ in found.values())
     assert [one.name for one in tmp_path.iterdir()] == ["cards.apkg"]
+
+
+def test_the_same_cards_at_the_same_moment_make_the_same_bytes(tmp_path):
+    one, again, later = (tmp_path / name for name in ("1.apkg", "2.apkg", "3.apkg"))
+    anki.write(one, cards()[:5], moment=1.7e9)
+    os.utime(one, (1e9, 1e9))
+    anki.write(again, cards()[:5], moment=1.7e9)
+    anki.write(later, cards()[:5], moment=1.8e9)
+    assert one.read_bytes() == again.read_bytes() != later.read_bytes()
+    assert notes(one) == notes(later)
+
+
+def test_a_build_is_told_the_time_or_looks_at_the_clock(tmp_path, monkeypatch):
+    moments = []
+    monkeypatch.setattr(site.anki, "write", lambda _, moment: moments.append(moment))
+    monkeypatch.setattr(site.sheet_pdf, "write", lambda *_: None)
+    for told in ("1700000000", ""):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", told)
+        site.write_files(tmp_path)
+    assert moments == [1_700_000_000, None]
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    with pytest.raises(ValueError, match=r"SOURCE_DATE_EPOCH must be .*, got 'yesterday'"):
+        site.write_files(tmp_path)
 
 
 def test_a_note_keeps_its_identity(tmp_path):

@@ -195,6 +195,13 @@ def test_font_draws_every_character_of_the_site(site: Path) -> None:
     assert (site / "_static" / formulas.FONT).stat().st_size < 50_000
 
 
+def test_the_cut_font_still_tells_its_licence() -> None:
+    names = TTFont(io.BytesIO(formulas.font({"x"})))["name"]
+    assert "STIX" in names.getDebugName(0)
+    assert "SIL Open Font License" in names.getDebugName(13)
+    assert names.getDebugName(14).startswith("https://")
+
+
 def test_same_characters_give_the_same_font() -> None:
     first, second = formulas.font({"x", "√"}), formulas.font({"√", "x"})
     assert first == second

@@ -235,7 +235,7 @@ def test_the_packages_own_words_name_modules_that_exist():
 def test_wheel_carries_its_data_and_works_alone(tmp_path):
     source = tmp_path / "source"  # building leaves files behind; the checkout stays clean
     shutil.copytree(ROOT / "specmini", source / "specmini")
-    for name in ("pyproject.toml", "README.md"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-TEXT"):
         shutil.copy(ROOT / name, source)
     subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
+from zipfile import ZipFile
 
 import genanki
 
 from specmini.practice import gather, markup
 from specmini.practice.cards import Card, cards
 from specmini.practice.files import replaced
+from specmini.publish.archive import write_undated
 
 __all__ = ["FILE", "note_id", "write"]
 
@@ -37,12 +39,15 @@ def note_id(card: str) -> str:
     return str(genanki.guid_for("specmini", card))
 
 
-def write(path: Path, given: Iterable[Card] | None = None) -> int:
+def write(path: Path, given: Iterable[Card] | None = None, moment: float | None = None) -> int:
     """Write a package, in one step, and return the number of its notes.
 
     Args:
         path: where; ``.apkg`` by custom.
         given: the cards; those of the book if not given.
+        moment: when the notes were made, in seconds since 1970; now if not given. Anki takes a
+            note's new text only from a package younger than its own note. The same cards and the
+            same moment make the same bytes.
 
     Raises:
         ValueError: a text holds a role or a formula that cannot be shown.
@@ -74,8 +79,14 @@ def write(path: Path, given: Iterable[Card] | None = None) -> int:
             )
         )
     package = genanki.Package(deck)
-    # Dated now: Anki takes a note's new text only from a package younger than its own note.
-    replaced(path, lambda unfinished: package.write_to_file(str(unfinished)))
+
+    def pack(unfinished: Path) -> None:
+        package.write_to_file(str(unfinished), timestamp=moment)
+        with ZipFile(unfinished) as dated:
+            content = {name: dated.read(name) for name in dated.namelist()}
+        write_undated(unfinished, content)
+
+    replaced(path, pack)
     return len(deck.notes)
 
 

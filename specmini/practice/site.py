@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -27,10 +28,18 @@ GATHERING: Final = ("cards", "followups", "sheet")
 def write_files(folder: Path) -> None:
     """Write what readers take along into a folder.
 
+    The cards are dated by SOURCE_DATE_EPOCH, the variable by which builds that must come out the
+    same again are told the time (https://reproducible-builds.org/specs/source-date-epoch/); without
+    it, by the clock.
+
     Raises:
-        ValueError: a block holds what cannot be shown, or the sheet does not fit its page.
+        ValueError: a block holds what cannot be shown, the sheet does not fit its page, or the
+            variable is no number of seconds.
     """
-    anki.write(folder / anki.FILE)
+    told = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if told and not told.isdecimal():
+        raise ValueError(f"SOURCE_DATE_EPOCH must be whole seconds since 1970, got {told!r}")
+    anki.write(folder / anki.FILE, moment=int(told) if told else None)
     for paper in sheet_pdf.FORMATS:
         sheet_pdf.write(folder / sheet_pdf.file_name(paper), paper)
 

@@ -34,6 +34,8 @@ from sphinx.util.math import get_node_equation_number
 
 STYLE_SHEET = "specmini-formulas.css"
 FONT = "specmini-formulas.woff"
+# Entries of a font's name table: the licence and its address, which must go wherever the font goes.
+LICENCE_NAMES = (13, 14)
 
 # In em of the formula's own font: the room beside an equation number inside an admonition on a
 # phone 390 px wide. What is wider may have to scroll there, so the keyboard must reach it.
@@ -224,6 +226,7 @@ def font(text: set[str]) -> bytes:
     source = distribution("ziamath").locate_file("ziamath/fonts/STIXTwoMath-Regular.ttf")
     # ssty: the drawings for exponents; dtls: i and j without a dot, under an accent.
     options = subset.Options(flavor="woff", hinting=False, layout_features=["ssty", "dtls"])
+    options.name_IDs = [*options.name_IDs, *LICENCE_NAMES]
     target = io.BytesIO()
     with subset.load_font(str(source), options) as stix:
         subsetter = subset.Subsetter(options)
