@@ -21,6 +21,7 @@ from typing import Any, Final, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
+from specmini import json_files
 from specmini.checks import FloatArray, IntArray
 from specmini.corpus import Kind
 from specmini.rules import accepted
@@ -337,7 +338,7 @@ def _main() -> None:
         found.append({"kind": kind, "excerpt": text, "position": token, "context": context})
         print(f"{name}, after {context['before']!r}: {context['tokens']}")
     made = {"checkpoints": pair.checkpoint_hashes(given.pair), "contexts": found}
-    given.file.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    json_files.write(given.file, json.dumps(made, ensure_ascii=False, indent=1) + "\n")
 
 
 if __name__ == "__main__":
