@@ -77,7 +77,7 @@ def read_report(cells: Mapping[str, str]) -> FieldReport:
             another cell is out of range.
     """
     if None in cells:  # where ``csv`` puts what is beyond the last column
-        raise ValueError(f"row must have a cell for each column, got more: {cells[None]}")  # type: ignore[call-overload]
+        raise ValueError(f"row must have a cell for each column, got more: {cells[None]}")  # type: ignore[index]
     words = {name: (text or "").strip() for name, text in cells.items()}
 
     def cell(name: str) -> str:
