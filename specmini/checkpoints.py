@@ -193,8 +193,8 @@ def _refuse_giant(path: Path, record: Record, tensors: Mapping[str, Tensor]) -> 
     asked, held = width * (rows + parts * width), sum(map(Tensor.numel, tensors.values()))
     if parts > len(tensors) or asked > max(held, giant):
         raise ValueError(
-            f"{path} must hold the model that its record describes, got {len(tensors)} tensors "
-            f"of {held} numbers for {shown(config, 200)}"
+            f"{path} holds no model: configuration {shown(config, 200)} asks for more than "
+            f"{len(tensors)} tensors of {held} numbers"
         )
 
 

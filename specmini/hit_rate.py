@@ -125,7 +125,8 @@ def speedup(
         search_cost: s in [0, inf), any shape that broadcasts.
 
     Returns:
-        ``tokens_per_round`` over ``round_cost``. For h = 1 and s = 0 that is ``theory.speedup``.
+        ``tokens_per_round`` over ``round_cost``; ``inf`` if beyond the largest double. For h = 1
+        and s = 0 that is ``theory.speedup``.
 
     Raises:
         ValueError: an argument is out of range or the shapes do not broadcast.
@@ -133,7 +134,8 @@ def speedup(
     tokens = tokens_per_round(hit_rate, acceptance_rate, draft_length)
     cost = round_cost(hit_rate, cost_ratio, draft_length, verify_cost, search_cost)
     checks.broadcast_shape(tokens=np.asarray(tokens), cost=np.asarray(cost))
-    return tokens / cost
+    with np.errstate(over="ignore"):
+        return tokens / cost
 
 
 def break_even_hit_rate(
