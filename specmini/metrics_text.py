@@ -42,9 +42,10 @@ NUMBER = r"([\d.]+)"
 def _up_to(*words: str) -> str:
     """What stands between two parts of a line and holds none of these words.
 
-    A gap that may hold the next part, too, takes quadratic time on a line that repeats it.
+    A gap that may hold the next part, too, takes quadratic time on a line that repeats it. (A
+    possessive quantifier would do as well, but Python 3.11.2 matches it wrongly.)
     """
-    return rf"(?:(?!{'|'.join(words)}).)*+"
+    return rf"(?:(?!{'|'.join(words)}).)*"
 
 
 SAMPLE = re.compile(
@@ -73,7 +74,7 @@ LLAMA_TOTALS = re.compile(
     rf"{_up_to('statistics', '#gen tokens =')}#gen tokens =\s*(\d+), #acc tokens =\s*(\d+)"
 )
 LLAMA_POSITIONS = re.compile(r"#acc rate/pos = \(([\d., ]+)\)")
-TENSORRT_LINE = re.compile(rf"\[(A[RL])\]\s+AVERAGE\s*+[:|]?\s*+{NUMBER}", re.IGNORECASE)
+TENSORRT_LINE = re.compile(rf"\[(A[RL])\]\s+AVERAGE\s*(?:[:|]\s*)?{NUMBER}", re.IGNORECASE)
 
 
 def read_counts(text: str) -> DraftCounts:
