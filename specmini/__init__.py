@@ -34,8 +34,8 @@ itself, which is sampling to generate, does not::
 
 Around them: ``palette``, ``tables`` and ``figures`` show, ``widgets`` let a reader move things,
 ``practice`` asks back what the chapters teach, ``sphinxext``, ``site`` and ``notebooks`` turn
-the chapters into a site, and ``publish`` packs it. The paper wing imports neither the lab nor these. ``specmini.theory`` and
-the others are loaded when first used.
+the chapters into a site, and ``publish`` packs it. The paper wing imports neither the lab nor
+these. ``specmini.theory`` and the others are loaded when first used.
 """
 
 from importlib import import_module

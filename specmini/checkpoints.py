@@ -23,6 +23,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from specmini import json_files
+from specmini.checks import shown
 from specmini.gpt import GPT, Config
 from specmini.heads.feature_head import FeatureHead, FeatureHeadConfig
 from specmini.heads.medusa_heads import MedusaConfig, MedusaHeads
@@ -45,6 +47,7 @@ Record = dict[str, Any]
 Storage = Literal["float32", "float16", "int8"]
 
 scale_suffix: Final = ".scale"
+giant: Final = 2**28  # weights, a GiB of them: more is made only for a file that holds as many
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], record: Record) -> None:
@@ -70,7 +73,8 @@ def read(path: Path) -> tuple[dict[str, Tensor], Record]:
 
     Raises:
         FileNotFoundError: there is no file.
-        ValueError: the file is no such file, or tensors or record do not have the stored hash.
+        ValueError: the file cannot be read or is no such file, or tensors or record do not have
+            the stored hash.
     """
     try:
         with safe_open(path, framework="pt") as file:
@@ -79,6 +83,10 @@ def read(path: Path) -> tuple[dict[str, Tensor], Record]:
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise ValueError(f"{path} is not a complete safetensors file: {error}") from error
+    except FileNotFoundError:
+        raise
+    except OSError as error:  # of a folder; it names no path
+        raise ValueError(f"{path} cannot be read: {error}") from error
     if not {"record", "sha256"} <= metadata.keys():
         raise ValueError(f"{path} has no record and hash: its metadata has {sorted(metadata)}")
     found = {"tensors": digest(tensors), "record": _hash(metadata["record"])}
@@ -89,7 +97,9 @@ def read(path: Path) -> tuple[dict[str, Tensor], Record]:
             raise ValueError(
                 f"{path} is corrupted: its {part} hash to {found[part]}, not {expected}"
             )
-    record: Record = json.loads(metadata["record"])
+    record = json_files.parsed(f"the record of {path}", metadata["record"])
+    if not isinstance(record, dict):
+        raise ValueError(f"the record of {path} must be an object, got {shown(record)}")
     return tensors, record
 
 
@@ -144,17 +154,48 @@ def load_head(path: Path) -> tuple[Head, Record]:
 
 def _load(path: Path) -> tuple[GPT | Head, Record]:
     tensors, record = read(path)
-    model = new_model(path, record)
     weights = {
-        name: tensor.float() * tensors[name + scale_suffix].float()
-        if name + scale_suffix in tensors
-        else tensor.float()
+        name: _unpacked(path, name, tensor, tensors.get(name + scale_suffix))
         for name, tensor in tensors.items()
         if not name.endswith(scale_suffix)
     }
+    _refuse_giant(path, record, tensors)
+    model = new_model(path, record)
     check_weights(str(path), model, weights)
     model.load_state_dict(weights)
     return model.eval(), record
+
+
+def _unpacked(path: Path, name: str, stored: Tensor, scale: Tensor | None) -> Tensor:
+    """A weight in float32."""
+    if scale is None and stored.is_floating_point():
+        return stored.float()
+    rows = stored.shape[:1] if stored.dim() == 2 else ()
+    if scale is None or stored.dtype != torch.int8 or scale.shape != (*rows, 1):
+        got = "none" if scale is None else f"one of shape {tuple(scale.shape)}"
+        raise ValueError(
+            f"{path}: {name} must be stored in floats, or in int8 with a scale for each row, "
+            f"got {stored.dtype} of shape {tuple(stored.shape)} and {got}"
+        )
+    return stored.float() * scale.float()
+
+
+def _refuse_giant(path: Path, record: Record, tensors: Mapping[str, Tensor]) -> None:
+    """Refuse a record that asks for far more than the file holds, before its memory is taken."""
+    sizes: dict[str, int] = {}
+    config = record.get("config")
+    for level in (config, config.get("draft") if isinstance(config, dict) else None):
+        if isinstance(level, dict):
+            sizes |= {name: size for name, size in level.items() if type(size) is int}
+    width = sizes.get("width", sizes.get("feature_width", 1))
+    parts = sizes.get("layers", sizes.get("heads", 1))
+    rows = sum(sizes.get(name, 0) for name in ("vocabulary", "context", "feature_width"))
+    asked, held = width * (rows + parts * width), sum(map(Tensor.numel, tensors.values()))
+    if parts > len(tensors) or asked > max(held, giant):
+        raise ValueError(
+            f"{path} holds no model: configuration {shown(config, 200)} asks for more than "
+            f"{len(tensors)} tensors of {held} numbers"
+        )
 
 
 def described(model: GPT | Head) -> Record:
@@ -182,8 +223,9 @@ def new_model(path: Path, record: Record) -> GPT | Head:
             return MtpModule(Config(**config))
         if kind == "GPT":
             return GPT(Config(**config))
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} holds no model: configuration {config}: {error}") from error
+    except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+        told = f"configuration {shown(config, 200)}: {error}"
+        raise ValueError(f"{path} holds no model: {told}") from error
     raise ValueError(f"{path} holds an unknown kind of model: {kind!r}")
 
 

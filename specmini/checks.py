@@ -108,7 +108,9 @@ def whole_number(name: str, value: ArrayLike, minimum: int = 0) -> IntArray:
     # Above 2**53 neighbouring integers share one double, so K + 1 would no longer be exact.
     largest = 2**53
     allowed = f"a whole number in [{minimum}, 2**53]"
-    numbers = _number_array(name, value, allowed)
+    numbers = number_array(name, value, allowed)
+    if numbers.dtype.kind == "f":  # half precision holds no 2**53
+        numbers = numbers.astype(np.float64, copy=False)
     if numbers.size and not (numbers.min() >= minimum and numbers.max() <= largest):
         _refuse(name, numbers, ~((numbers >= minimum) & (numbers <= largest)), allowed)
     if numbers.dtype.kind == "f":
@@ -199,24 +201,17 @@ def switch(name: str, value: object) -> bool:
     return value
 
 
-def _in_range(
-    name: str, value: ArrayLike, low: float, high: float, allowed: str, infinite: bool = False
-) -> FloatArray:
-    numbers = _number_array(name, value, allowed).astype(np.float64, copy=False)
-    if numbers.size == 0:
-        return numbers
-    smallest, largest = numbers.min(), numbers.max()
-    # NaN propagates through min and max and fails both comparisons, so no third pass is needed.
-    inside = smallest >= low and largest <= high
-    if inside and (infinite or (np.isfinite(smallest) and np.isfinite(largest))):
-        return numbers
-    outside = ~((numbers >= low) & (numbers <= high))
-    if not infinite:
-        outside |= ~np.isfinite(numbers)
-    _refuse(name, numbers, outside, allowed)
+def number_array(name: str, value: ArrayLike, allowed: str = "an array of numbers") -> NDArray[Any]:
+    """Return ``value`` as an array of real numbers, of any size and in its own type.
 
+    Args:
+        name: argument name for the message.
+        value: number or array of any shape.
+        allowed: what is allowed, for the message.
 
-def _number_array(name: str, value: ArrayLike, allowed: str) -> NDArray[Any]:
+    Raises:
+        ValueError: a bool, string, complex or object is in ``value``, or its rows differ in length.
+    """
     try:
         numbers = np.asarray(value)
     except (ValueError, TypeError):
@@ -228,6 +223,23 @@ def _number_array(name: str, value: ArrayLike, allowed: str) -> NDArray[Any]:
         kind = "bool" if _holds_bool(value) else kind
         raise ValueError(f"{name} must be {allowed}, got {shown(value)} of type {kind}")
     return numbers
+
+
+def _in_range(
+    name: str, value: ArrayLike, low: float, high: float, allowed: str, infinite: bool = False
+) -> FloatArray:
+    numbers = number_array(name, value, allowed).astype(np.float64, copy=False)
+    if numbers.size == 0:
+        return numbers
+    smallest, largest = numbers.min(), numbers.max()
+    # NaN propagates through min and max and fails both comparisons, so no third pass is needed.
+    inside = smallest >= low and largest <= high
+    if inside and (infinite or (np.isfinite(smallest) and np.isfinite(largest))):
+        return numbers
+    outside = ~((numbers >= low) & (numbers <= high))
+    if not infinite:
+        outside |= ~np.isfinite(numbers)
+    _refuse(name, numbers, outside, allowed)
 
 
 def _holds_bool(value: object) -> bool:

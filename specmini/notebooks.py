@@ -24,8 +24,18 @@ PAGE_METADATA = ("mystnb",)  # how the build runs the page
 
 
 def read(path: Path) -> NotebookNode:
-    """Read a notebook as format 4."""
-    notebook: NotebookNode = nbformat.read(path, as_version=4)
+    """Read a notebook as format 4.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is no notebook; the message names the file.
+    """
+    try:
+        notebook: NotebookNode = nbformat.read(path, as_version=4)
+    except OSError:
+        raise
+    except Exception as error:  # nbformat has no error of its own for what has no cells or metadata
+        raise ValueError(f"{path} must be a notebook: {' '.join(str(error).split())}") from error
     return notebook
 
 

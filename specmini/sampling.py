@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from specmini.checks import FloatArray, whole_number
+from specmini.checks import FloatArray, number_array, real, single, whole_number
 
 __all__ = ["Sampling", "draw", "greedy", "plain"]
 
@@ -41,11 +41,13 @@ class Sampling:
     top_p: float = 1.0
 
     def __post_init__(self) -> None:
+        for name in ("temperature", "top_p"):
+            single(name, real(name, getattr(self, name)))
         # single precision holds no smaller and no larger divisor
         if self.temperature != 0 and not 1e-30 <= self.temperature <= 1e30:
             raise ValueError(f"temperature must be 0 or in [1e-30, 1e30], got {self.temperature}")
         if self.top_k is not None:
-            whole_number("top_k", self.top_k, minimum=1)
+            single("top_k", whole_number("top_k", self.top_k, minimum=1))
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be in (0, 1], got {self.top_p}")
 
@@ -60,9 +62,9 @@ class Sampling:
             (..., V) float64; each row sums to 1.
 
         Raises:
-            ValueError: no token, NaN, +inf, or a row that forbids every token.
+            ValueError: no numbers, no token, NaN, +inf, or a row that forbids every token.
         """
-        scores = np.asarray(logits)  # (..., V)
+        scores = number_array("logits", logits)  # (..., V)
         if scores.dtype != np.float32:
             scores = scores.astype(np.float64, copy=False)  # (..., V)
         if scores.ndim == 0 or scores.shape[-1] == 0:
@@ -99,9 +101,9 @@ def draw(weights: ArrayLike, rng: np.random.Generator) -> int:
         rng: source of randomness; one uniform number is used.
 
     Raises:
-        ValueError: the shape is another, or the sum is not positive and finite.
+        ValueError: no numbers, another shape, or a sum that is not positive and finite.
     """
-    weights = np.asarray(weights, dtype=np.float64)  # (V,)
+    weights = number_array("weights", weights).astype(np.float64, copy=False)  # (V,)
     if weights.ndim != 1 or not weights.size:
         raise ValueError(f"weights must have shape (V,), V at least 1, got {weights.shape}")
     cumulated = weights.cumsum()  # (V,)

@@ -28,8 +28,8 @@ from sphinx.config import Config
 from specmini import __version__, notebooks, palette
 from specmini.figures.style import themed_svg
 from specmini.practice import site as practice_site
-from specmini.site import formulas, icons
 from specmini.publish import launch
+from specmini.site import formulas, icons
 from specmini.widgets import assemble
 from specmini.widgets.page import MIME as WIDGET_MIME
 from specmini.widgets.progress import read_mark

@@ -20,9 +20,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from specmini import json_files
+
 __all__ = ["Tokenizer", "load", "save", "train", "words"]
 
 Pair = tuple[int, int]
+
+largest: Final = 64 * 2**20  # bytes of all tokens of a tokenizer
 
 # A word takes the space before it. White space before a word keeps its last space for that word,
 # so the line break and the indentation of a line of code are one token where they are common.
@@ -42,18 +46,25 @@ class Tokenizer:
         merges: pairs of ids; merge i makes id 256 + i out of two smaller ids.
 
     Raises:
-        ValueError: a merge uses an id that does not exist before it, or stands twice.
+        ValueError: a merge is no pair of ids that exist before it, or stands twice; or the tokens
+            have more than 64 MiB together.
     """
 
     def __init__(self, merges: Sequence[Pair]) -> None:
         self.merges = tuple((left, right) for left, right in merges)
         self._bytes = [bytes([byte]) for byte in range(256)]
-        for new, (left, right) in enumerate(self.merges, start=256):
-            if not (0 <= left < new and 0 <= right < new):
+        size = 256
+        for new, pair in enumerate(self.merges, start=256):
+            if not all(type(old) is int and 0 <= old < new for old in pair):
+                raise ValueError(f"merges[{new - 256}] must use ids in [0, {new}), got {pair}")
+            left, right = (self._bytes[old] for old in pair)
+            size += len(left) + len(right)
+            if size > largest:  # each merge can double a token: 40 of them fill any memory
                 raise ValueError(
-                    f"merges[{new - 256}] must use ids in [0, {new}), got {(left, right)}"
+                    f"merges must make tokens of at most {largest} bytes together, "
+                    f"got {size} with merges[{new - 256}]"
                 )
-            self._bytes.append(self._bytes[left] + self._bytes[right])
+            self._bytes.append(left + right)
         self._rank = {pair: 256 + i for i, pair in enumerate(self.merges)}
         if len(self._rank) != len(self.merges):
             raise ValueError(f"merges must be distinct, got {len(self.merges)} with repetitions")
@@ -164,23 +175,22 @@ def train(texts: Iterable[str | bytes], vocabulary: int) -> Tokenizer:
 
 
 def save(tokenizer: Tokenizer, path: Path) -> None:
-    """Write the merges and their hash as JSON."""
+    """Write the merges and their hash as JSON; the file is replaced in one step."""
     content = {"sha256": tokenizer.sha256, "merges": tokenizer.merges}
-    path.write_text(json.dumps(content) + "\n")
+    json_files.write(path, json.dumps(content) + "\n")
 
 
 def load(path: Path) -> Tokenizer:
     """Read a tokenizer that ``save`` wrote.
 
     Raises:
-        ValueError: the file is not such a tokenizer, or its hash does not fit its merges.
+        OSError: the file cannot be read.
+        ValueError: it is not such a tokenizer, or its hash does not fit its merges.
     """
-    try:
-        content = json.loads(path.read_text())
+    content = json_files.read(path)
+    with json_files.expected(path, "merges and their sha256"):
         tokenizer = Tokenizer([(left, right) for left, right in content["merges"]])
         expected = content["sha256"]
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is not a tokenizer file: {error!r}") from error
     if tokenizer.sha256 != expected:
         raise ValueError(f"{path} holds merges with hash {tokenizer.sha256}, not {expected}")
     return tokenizer

@@ -191,16 +191,39 @@ def test_paper_wing_imports_only_itself(top):
         assert set(imported(module)) <= set(PAPER_WING), module
 
 
-@pytest.mark.parametrize("top", [*PAPER_WING, "load", "command"])
-def test_paper_wing_imports_numpy_and_nothing_heavier(top):
+# the engine needs NumPy alone, too, as far as it does not run a trained model
+LIGHT = (
+    *(name for top in (*PAPER_WING, "load", "command") for name in modules_of(top)),
+    *("verify.block", "verify.tree", "verify.lossy", "sampling", "generate", "generate_tree"),
+    *("engine.table_model", "exact.audit", "drafters", "measure"),
+    *("lossless.comparison", "lossless.endpoint"),
+)
+
+
+def test_paper_wing_and_engine_import_numpy_and_nothing_heavier():
     code = (
-        f"import sys, importlib\n"
-        f"for name in {modules_of(top)}: importlib.import_module(f'specmini.{{name}}')\n"
-        "heavy = {'torch', 'matplotlib', 'scipy', 'anywidget', 'IPython', 'sphinx'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
+        "import importlib, sys\n"
+        "heavy = {'torch', 'matplotlib', 'scipy', 'anywidget', 'IPython', 'sphinx', 'yaml'}\n"
+        f"for name in {LIGHT!r}:\n"
+        "    importlib.import_module(f'specmini.{name}')\n"
+        "    print(name, sorted(heavy & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
+    assert run.stdout.splitlines() == [f"{name} []" for name in LIGHT]
+
+
+def test_no_module_warns_when_it_is_imported():
+    folder = ROOT / "specmini"
+    paths = [path.relative_to(ROOT).with_suffix("") for path in sorted(folder.rglob("*.py"))]
+    names = [".".join(path.parts).removesuffix(".__init__") for path in paths]
+    code = (
+        "import importlib, warnings\n"
+        "warnings.filterwarnings('error', module='specmini')\n"
+        f"for name in {[name for name in names if not name.endswith('__main__')]!r}:\n"
+        "    importlib.import_module(name)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
 
 
 def test_modules_are_attributes_and_only_what_is_used_is_loaded():

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from specmini import json_files
 from specmini.batch.calibration import Calibration, shape_of
 from specmini.gpt import Config
 from specmini.measure.cell import Cell
@@ -187,7 +188,7 @@ def measured_batches() -> BatchResults:
 
 
 def store_batches(path: Path, results: BatchResults) -> None:
-    """Write results as JSON, a line a setting."""
+    """Write results as JSON, a line a setting, in one step."""
     machine = results.calibration.machine
     about = {
         "about": results.about,
@@ -211,19 +212,25 @@ def store_batches(path: Path, results: BatchResults) -> None:
     ]  # fmt: skip
     body = ",\n".join(rows)
     head = json.dumps(about, indent=1, ensure_ascii=False).removesuffix("\n}")
-    path.write_text(f'{head},\n "settings": [\n{body}\n]}}\n', encoding="utf-8")
+    json_files.write(path, f'{head},\n "settings": [\n{body}\n]}}\n')
 
 
 def load_batches(path: Path) -> BatchResults:
     """Read what ``store_batches`` wrote.
 
     Raises:
-        ValueError: the file is something else.
+        OSError: the file cannot be read.
+        ValueError: it is something else; the message names file and field.
     """
-    content = json.loads(path.read_text(encoding="utf-8"))
+    content = json_files.read(path)
     keys = {"about", "configs", "calibration", "passes", "rehearsals", "static", "settings"}
     if not isinstance(content, dict) or set(content) != keys:
         raise ValueError(f"{path} must hold an object with {sorted(keys)}")
+    with json_files.expected(path, "results as store_batches writes them"):
+        return _results(content)
+
+
+def _results(content: Mapping[str, Any]) -> BatchResults:
     fitted = content["calibration"]
     day = np.datetime64(fitted["machine"]["checked_on"]).item()
     return BatchResults(

@@ -200,7 +200,7 @@ def _sampling(given: argparse.Namespace) -> Sampling:
 def _fields(name: str, text: str) -> dict[str, Any]:
     try:
         fields = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
         raise ValueError(f"--{name.replace('_', '-')} must be a JSON object, got {text!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from specmini.checks import shown
 from specmini.commands.printing import as_json, without_nan
 from specmini.commands.progress import progress_bar
 from specmini.commands.setting import Commands
+from specmini.json_files import parsed
 from specmini.sampling import Sampling
 from specmini.tables import Table
 
@@ -210,10 +212,9 @@ def _lines(path: Path) -> list[str]:
         raise ValueError(f"cannot read {str(path)!r}: {error}") from None
     if path.suffix != ".jsonl":
         return lines
-    try:
-        texts = [json.loads(line) for line in lines]
-    except ValueError as error:
-        raise ValueError(f"{path} must hold a JSON string a line: {error}") from None
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{path} must hold a JSON string a line, got something else")
+    texts = [parsed(f"each line of {path}", line) for line in lines]
+    for text in texts:
+        # half of a surrogate pair is JSON, and no text that can be encoded
+        if not isinstance(text, str) or re.search(r"[\ud800-\udfff]", text):
+            raise ValueError(f"{path} must hold a JSON string a line, got {shown(text)}")
     return texts

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 from specmini.configuration import Configuration
+from specmini.practice.files import replaced
 
 __all__ = ["as_json", "draw", "without_nan"]
 
@@ -26,7 +28,7 @@ def without_nan(value: Any) -> Any:
 
 
 def draw(configuration: Configuration, path: str) -> None:
-    """Draw the speedup against K to an SVG; matplotlib is loaded only here.
+    """Draw the speedup against K to an SVG, in one step; matplotlib is loaded only here.
 
     Raises:
         ValueError: matplotlib is missing, or the file cannot be written.
@@ -35,8 +37,8 @@ def draw(configuration: Configuration, path: str) -> None:
         from specmini.figures.record import advice_by_length
     except ImportError:
         raise ValueError("--figure needs matplotlib: pip install specmini[book]") from None
+    content = advice_by_length(configuration)._repr_svg_().encode()
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(advice_by_length(configuration)._repr_svg_())
-    except OSError as error:
+        replaced(Path(path), lambda unfinished: unfinished.write_bytes(content))
+    except (OSError, ValueError) as error:
         raise ValueError(f"cannot write {path!r}: {error}") from None

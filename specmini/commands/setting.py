@@ -80,7 +80,7 @@ def _plain_time(text: str) -> PlainTime:
         numbers = [float(part) for part in parts]
     except ValueError:
         numbers = []
-    if len(numbers) not in (2, 3) or numbers[0] != int(numbers[0]):
+    if len(numbers) not in (2, 3) or not numbers[0].is_integer():
         raise ValueError(f"--plain must be N:MS or N:MS:RUNNING, such as 8:34.6, got {text!r}")
     running = numbers[2] if len(numbers) == 3 else None
     return PlainTime(int(numbers[0]), numbers[1] / 1000, running)

@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from specmini import catalog
+from specmini import catalog, checks
 from specmini.configuration import wording
 from specmini.configuration.configuration import DEFAULT_CONTEXT, Configuration
 from specmini.roofline.shape import Model
@@ -93,10 +93,13 @@ def configure(
     one = catalog.machine(key)
     if gigabytes := re.search(r"(\d+) ?gb", machine.casefold()):
         one = replace(one, memory=float(gigabytes[1]) * 1e9)
-    bits = wording.read_bits(weights) or wording.read_bits(target)
+    bits = wording.read_bits(weights)
+    if bits is None:
+        bits = wording.read_bits(target)
     if bits is None:
         bits = 16.0 if place == "server" else LOCAL_BITS
         default(f"{bits:g} bits a weight", "none named")
+    draft_bits = wording.read_bits(draft_weights)
     size = wording.read_size(target)
     if size is None:
         size = wording.Size(8e9, 8e9, "llama-3.1-8b")
@@ -131,7 +134,7 @@ def configure(
         length,
         bits=bits,
         draft=shape_of_size(draft_size) if draft_size else None,
-        draft_bits=wording.read_bits(draft_weights) or bits,
+        draft_bits=bits if draft_bits is None else draft_bits,
         devices=devices if place == "server" and one.interconnect else 1,
         check_tokens=nodes,
         concurrency=1 if concurrency is None else concurrency,
@@ -147,9 +150,14 @@ def shape_of_size(size: wording.Size) -> Model:
     Args:
         size: numbers of parameters; nearest is meant in the logarithm of all parameters, among
             dense models for a dense one and among mixtures for a mixture.
+
+    Raises:
+        ValueError: a number of parameters is not positive and finite.
     """
     if size.key:
         return catalog.model(size.key)
+    for name in ("parameters", "active"):
+        checks.single(name, checks.positive(name, getattr(size, name)))
     alike = [
         model
         for model in catalog.models().values()

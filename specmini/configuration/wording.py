@@ -16,6 +16,7 @@ from importlib import resources
 from typing import Any
 
 from specmini import catalog
+from specmini.checks import shown
 
 __all__ = [
     "DRAFTERS",
@@ -143,9 +144,13 @@ def read_bits(text: str) -> float | None:
 
 
 def read_context(text: str) -> int | None:
-    """Positions of context that are named, as in "32467-token prompt"; ``None`` if none."""
+    """Positions of context that are named, as in "32467-token prompt"; ``None`` if none.
+
+    Raises:
+        ValueError: the number has more than 15 digits.
+    """
     if found := re.search(r"(\d+)(k?)-token prompt", text.casefold()):
-        return int(found[1]) * (1024 if found[2] else 1)
+        return _whole("context", found[1]) * (1024 if found[2] else 1)
     return None
 
 
@@ -180,11 +185,14 @@ def read_draft_length(text: str, method: str = "") -> tuple[int | None, int | No
 
     Returns:
         K and the tokens of a check, each ``None`` if it is not told.
+
+    Raises:
+        ValueError: a number has more than 15 digits.
     """
     if tree := re.search(r"tree (\d+),(\d+),(\d+)", text):
-        return int(tree[1]), int(tree[3])
+        return _whole("draft_length", tree[1]), _whole("draft_length", tree[3])
     found = re.fullmatch(r"\s*(?:default )?(\d+)\s*", text) or re.search(r"steps\s*(\d+)", method)
-    return (int(found[1]) if found else None), None
+    return (_whole("draft_length", found[1]) if found else None), None
 
 
 def read_acceptance(value: str, definition: str, draft_length: int | None) -> float | None:
@@ -216,6 +224,12 @@ def read_acceptance(value: str, definition: str, draft_length: int | None) -> fl
     if max(shares) - min(shares) > 0.1:
         return None
     return 1 + draft_length * sum(shares) / len(shares)
+
+
+def _whole(name: str, digits: str) -> int:
+    if len(digits) > 15:
+        raise ValueError(f"{name} must have at most 15 digits, got {shown(digits)}")
+    return int(digits)
 
 
 @cache

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from specmini.checks import FloatArray
+from specmini.checks import FloatArray, number_array, positive, single, whole_number
 from specmini.engine.cached_model import check_length, check_room
 from specmini.verify.chain import check_rows, check_tokens
 
@@ -33,15 +33,13 @@ class TableModel:
     """
 
     def __init__(self, table: ArrayLike, context: int = 256) -> None:
-        self._table = np.asarray(table, dtype=np.float64)  # (V, ..., V, V)
+        self._table = number_array("table", table).astype(np.float64)  # (V, ..., V, V)
         if len(set(self._table.shape)) != 1 or self._table.size == 0:
             raise ValueError(f"table must have shape (V, ..., V), got {self._table.shape}")
-        if context < 1:
-            raise ValueError(f"context must be at least 1, got {context}")
+        self._context: int = single("context", whole_number("context", context, minimum=1))
         check_rows("table", self._table.reshape(-1, self.vocabulary))
         with np.errstate(divide="ignore"):
             self._logits = np.log(self._table)  # (V, ..., V, V)
-        self._context = context
         self._seen: list[int] = []
 
     @property
@@ -98,6 +96,12 @@ def random_table(
 
     Returns:
         (V, ..., V, V) with ``order`` + 1 dimensions.
+
+    Raises:
+        ValueError: no token, an order that is negative, or a concentration that is not positive.
     """
+    vocabulary = single("vocabulary", whole_number("vocabulary", vocabulary, minimum=1))
+    order = single("order", whole_number("order", order))
+    concentration = single("concentration", positive("concentration", concentration))
     weights = np.full(vocabulary, concentration)  # (V,)
     return rng.dirichlet(weights, size=(vocabulary,) * order)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from specmini import json_files
 from specmini.checks import FloatArray
 from specmini.measure.cell import Cell
 from specmini.measure.results import cell_from_json, cell_to_json, data
@@ -166,33 +167,33 @@ def store_ladder(path: Path, ladder: Ladder) -> None:
     ]  # fmt: skip
     about = json.dumps(ladder.about, indent=1, ensure_ascii=False)
     body = ",\n".join(rows)
-    unfinished = path.with_name(f".{path.name}.part")
-    unfinished.write_text(f'{{"about": {about},\n"rows": [\n{body}\n]}}\n', encoding="utf-8")
-    unfinished.replace(path)
+    json_files.write(path, f'{{"about": {about},\n"rows": [\n{body}\n]}}\n')
 
 
 def load_ladder(path: Path) -> Ladder:
     """Read what ``store_ladder`` wrote.
 
     Raises:
-        ValueError: the file is something else.
+        OSError: the file cannot be read.
+        ValueError: it is something else; the message names file and field.
     """
-    content = json.loads(path.read_text(encoding="utf-8"))
+    content = json_files.read(path)
     if not isinstance(content, dict) or set(content) != {"about", "rows"}:
         raise ValueError(f"{path} must hold an object with about and rows")
-    return Ladder(
-        content["about"],
-        tuple(
-            LadderRow(
-                rung=row["rung"],
-                batch=row["batch"],
-                kind=row["kind"],
-                temperature=row["temperature"],
-                draft_length=row["most"],
-                cell=cell_from_json(row),
-                expected_tokens=row["expected_tokens"],
-                is_tree=row["is_tree"],
-            )
-            for row in content["rows"]
-        ),
-    )
+    with json_files.expected(path, "rows as store_ladder writes them"):
+        return Ladder(
+            content["about"],
+            tuple(
+                LadderRow(
+                    rung=row["rung"],
+                    batch=row["batch"],
+                    kind=row["kind"],
+                    temperature=row["temperature"],
+                    draft_length=row["most"],
+                    cell=cell_from_json(row),
+                    expected_tokens=row["expected_tokens"],
+                    is_tree=row["is_tree"],
+                )
+                for row in content["rows"]
+            ),
+        )

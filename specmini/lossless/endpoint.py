@@ -10,6 +10,7 @@ here: ``logprobs.tokens`` (OpenAI's completions, so vLLM and SGLang), ``logprobs
 
 from __future__ import annotations
 
+import http.client
 import ipaddress
 import json
 import urllib.error
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from specmini import json_files
 from specmini.checks import positive, single, whole_number
 from specmini.lossless.counts import Text
 from specmini.lossless.engine import Prompt
@@ -145,11 +147,11 @@ class Endpoint:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
         try:
             with opener.open(request, timeout=self.timeout) as answer:
-                found = json.loads(answer.read(LARGEST))
+                found = json_files.parsed("the answer", answer.read(LARGEST))
         except urllib.error.HTTPError as error:
             said = error.read(500).decode("utf-8", "replace").strip()
             raise ValueError(f"{self._url(path)} answered {error}: {said}") from None
-        except (OSError, ValueError) as error:
+        except (http.client.HTTPException, OSError, ValueError) as error:
             raise ValueError(f"{self._url(path)} gave no answer: {error}") from None
         if not isinstance(found, dict):
             raise ValueError(f"{self._url(path)} must answer with an object, got {found!r:.200}")

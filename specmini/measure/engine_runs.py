@@ -15,6 +15,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
+from specmini import json_files
 from specmini.measure.speedup_interval import Timed, pooled_speedup, speedup_interval
 from specmini.metrics import DraftCounts
 from specmini.tables import Table
@@ -198,21 +199,21 @@ def store(path: Path, measured: EngineRuns) -> None:
     ]
     about = json.dumps(measured.about, indent=1, ensure_ascii=False)
     body = ",\n".join(rows)
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(f'{{"about": {about},\n"runs": [\n{body}\n]}}\n', encoding="utf-8")
-    unfinished.replace(path)
+    json_files.write(path, f'{{"about": {about},\n"runs": [\n{body}\n]}}\n')
 
 
 def load(path: Path) -> EngineRuns:
     """Read what ``store`` wrote.
 
     Raises:
-        ValueError: the file is something else.
+        OSError: the file cannot be read.
+        ValueError: it is something else; the message names file and field.
     """
-    content = json.loads(path.read_text(encoding="utf-8"))
+    content = json_files.read(path)
     if not isinstance(content, dict) or set(content) != {"about", "runs"}:
         raise ValueError(f"{path} must hold an object with about and runs")
-    return EngineRuns(content["about"], tuple(map(_run, content["runs"])))
+    with json_files.expected(path, "runs as store writes them"):
+        return EngineRuns(content["about"], tuple(map(_run, content["runs"])))
 
 
 def _run(row: dict[str, Any]) -> EngineRun:

@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from specmini import json_files
 from specmini.measure.cell import Cell
 from specmini.measure.tallies import Acceptance, Tally
 
@@ -108,23 +109,25 @@ def measured_hugging_face() -> dict[str, Any]:
 
 
 def store(path: Path, measured: Settings) -> None:
-    """Write settings as JSON, a line each; times are rounded to a microsecond."""
+    """Write settings as JSON, a line each, in one step; times are rounded to a microsecond."""
     rows = [json.dumps(_to_json(one), ensure_ascii=False) for one in measured.settings]
     about = json.dumps(measured.about, indent=1, ensure_ascii=False)
     body = ",\n".join(rows)
-    path.write_text(f'{{"about": {about},\n"settings": [\n{body}\n]}}\n', encoding="utf-8")
+    json_files.write(path, f'{{"about": {about},\n"settings": [\n{body}\n]}}\n')
 
 
 def load(path: Path) -> Settings:
     """Read what ``store`` wrote.
 
     Raises:
-        ValueError: the file is something else.
+        OSError: the file cannot be read.
+        ValueError: it is something else; the message names file and field.
     """
-    content = json.loads(path.read_text(encoding="utf-8"))
+    content = json_files.read(path)
     if not isinstance(content, dict) or set(content) != {"about", "settings"}:
         raise ValueError(f"{path} must hold an object with about and settings")
-    return Settings(content["about"], tuple(_from_json(row) for row in content["settings"]))
+    with json_files.expected(path, "settings as store writes them"):
+        return Settings(content["about"], tuple(_from_json(row) for row in content["settings"]))
 
 
 def _to_json(one: Setting) -> dict[str, Any]:

@@ -22,6 +22,7 @@ __all__ = ["DraftCounts", "between"]
 
 FEW_ROUNDS = 200  # E from fewer has a standard error of 5 % and more
 NEVER = 0.02  # a position reached from the one before by fewer than this is broken
+MOST_DRAFTED = 1_000_000  # tokens of one round: no counter means that
 SLACK = 1e-6  # by which counts of floats may miss each other
 
 
@@ -40,7 +41,8 @@ class DraftCounts:
         notes: what was left out or taken for granted in reading.
 
     Raises:
-        ValueError: nothing was drafted, or the counts contradict each other.
+        ValueError: a number is negative or not finite, nothing was drafted, a round drafted or
+            accepted more than a million tokens, or the counts contradict each other.
     """
 
     source: str
@@ -57,10 +59,20 @@ class DraftCounts:
         numbers += [value for value in (self.drafted,) if value is not None]
         if not all(math.isfinite(value) and value >= 0 for value in numbers):
             raise ValueError(f"counters must be finite and at least 0, got {numbers}")
+        for name in ("running", "waiting"):
+            requests = getattr(self, name)
+            if requests is not None and not (math.isfinite(requests) and requests >= 0):
+                raise ValueError(f"{name} must be finite and at least 0, got {requests:g}")
         if self.rounds == 0:
             raise ValueError(
                 "the counters say that nothing was drafted yet: send some requests, or look "
                 "whether speculation is switched on"
+            )
+        most = max(self.accepted, self.drafted or 0.0)
+        if most > self.rounds * MOST_DRAFTED:
+            raise ValueError(
+                f"rounds must be such that one drafts at most {MOST_DRAFTED:,} tokens, "
+                f"got {self.rounds:g} rounds and {most:g} tokens"
             )
         if self.drafted is not None and self.accepted > self.drafted * (1 + SLACK):
             raise ValueError(

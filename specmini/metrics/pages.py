@@ -22,9 +22,9 @@ Formats, each read in stored public files in December 2026:
 
 from __future__ import annotations
 
+import http.client
 import math
 import re
-import urllib.error
 import urllib.request
 from collections import defaultdict
 from pathlib import Path
@@ -38,6 +38,16 @@ LARGEST = 64 * 2**20  # bytes of a page or log; more is read by nobody on purpos
 PREFIXES = {"vllm": "vLLM", "llamacpp": "llama.cpp"}
 NUMBER = r"([\d.]+)"
 
+
+def _up_to(*words: str) -> str:
+    """What stands between two parts of a line and holds none of these words.
+
+    A gap that may hold the next part, too, takes quadratic time on a line that repeats it. (A
+    possessive quantifier would do as well, but Python 3.11.2 matches it wrongly.)
+    """
+    return rf"(?:(?!{'|'.join(words)}).)*"
+
+
 SAMPLE = re.compile(
     r"^(?P<prefix>[a-zA-Z_]\w*):(?P<name>\w+?)(?:_total)?(?:\{(?P<labels>.*)\})?\s+(?P<value>\S+)"
 )
@@ -47,20 +57,24 @@ COUNTERS = {
     "spec_decode_num_accepted_tokens": "accepted",
 }
 VLLM_LINE = re.compile(
-    rf"Mean acceptance length: {NUMBER},.*?Accepted: (\d+) tokens, Drafted: (\d+) tokens, "
+    rf"Mean acceptance length: {NUMBER},{_up_to('Mean acceptance', 'Accepted: ')}"
+    r"Accepted: (\d+) tokens, Drafted: (\d+) tokens, "
     r"Per-position acceptance rate: ([\d., ]+?), Avg"
 )
-SGLANG_LINE = re.compile(rf"Decode batch.*?#running-req: (\d+).*?accept len: {NUMBER}")
+SGLANG_LINE = re.compile(
+    rf"Decode batch{_up_to('Decode batch', '#running-req: ')}#running-req: (\d+)"
+    rf"{_up_to('Decode batch', 'accept len: ')}accept len: {NUMBER}"
+)
 LLAMA_LINE = re.compile(
     r"draft acceptance(?: rate)? = [\d.]+ \(\s*(\d+) accepted /\s*(\d+) generated\)"
     rf"(?:, mean acceptance length =\s*{NUMBER})?"
 )
 LLAMA_TOTALS = re.compile(
-    r"statistics\s+([\w-]+):.*?#gen drafts =\s*(\d+).*?#gen tokens =\s*(\d+), "
-    r"#acc tokens =\s*(\d+)"
+    rf"statistics\s+([\w-]+):{_up_to('statistics', '#gen drafts =')}#gen drafts =\s*(\d+)"
+    rf"{_up_to('statistics', '#gen tokens =')}#gen tokens =\s*(\d+), #acc tokens =\s*(\d+)"
 )
 LLAMA_POSITIONS = re.compile(r"#acc rate/pos = \(([\d., ]+)\)")
-TENSORRT_LINE = re.compile(rf"\[(A[RL])\]\s+AVERAGE\s*[:|]?\s*{NUMBER}", re.IGNORECASE)
+TENSORRT_LINE = re.compile(rf"\[(A[RL])\]\s+AVERAGE\s*(?:[:|]\s*)?{NUMBER}", re.IGNORECASE)
 
 
 def read_counts(text: str) -> DraftCounts:
@@ -94,7 +108,8 @@ def fetch(source: str) -> str:
     """
     if not re.match(r"[a-zA-Z][\w+.-]*://", source):
         try:
-            return Path(source).read_bytes()[:LARGEST].decode("utf-8", "replace")
+            with Path(source).open("rb") as file:
+                return file.read(LARGEST).decode("utf-8", "replace")
         except (OSError, ValueError) as error:
             raise ValueError(f"cannot read {source!r}: {error}") from None
     if not re.match(r"https?://", source, re.IGNORECASE):
@@ -102,7 +117,7 @@ def fetch(source: str) -> str:
     try:
         with urllib.request.urlopen(source, timeout=SECONDS) as answer:
             page: bytes = answer.read(LARGEST)
-    except (urllib.error.URLError, OSError, ValueError) as error:
+    except (http.client.HTTPException, OSError, ValueError) as error:
         raise ValueError(f"cannot read {source!r}: {error}") from None
     return page.decode("utf-8", "replace")
 
@@ -124,7 +139,7 @@ def _page(text: str) -> DraftCounts | None:
         if sample["prefix"] in (*PREFIXES, "sglang") or name.startswith("spec_decode_num"):
             server = sample["prefix"]
         if name == "spec_decode_num_accepted_tokens_per_pos":
-            place = re.search(r'pos(?:ition)?="(\d+)"', sample["labels"] or "")
+            place = re.search(r'pos(?:ition)?="(\d{1,9})"', sample["labels"] or "")
             if place is None:
                 raise ValueError(f"a position must be in the labels, got {line.strip()!r}")
             positions[int(place[1])] += value
@@ -146,8 +161,8 @@ def _page(text: str) -> DraftCounts | None:
             f"the page is of {PREFIXES.get(server, server)} and lacks {', '.join(missing)}: "
             "speculation is off, or the server keeps no statistics"
         )
-    lacking = [place for place in range(max(positions, default=-1) + 1) if place not in positions]
-    if lacking:
+    lacking = next(place for place in range(len(positions) + 1) if place not in positions)
+    if lacking < len(positions):
         raise ValueError(f"counters by position must not have gaps, got none for {lacking}")
     return DraftCounts(
         f"{PREFIXES.get(server, server)} metrics page",

@@ -29,14 +29,17 @@ def read(name: str, folder: Traversable = FOLDER) -> list[dict[str, Any]]:
         folder: where the file and its schema stand.
 
     Raises:
+        FileNotFoundError: there is no such file.
         ValueError: what is wrong, with file, item and field, and what is allowed there.
     """
     file = f"{name}.yaml"
+    content = (folder / file).read_bytes()
     try:
-        text = (folder / file).read_text(encoding="utf-8")
-        _refuse_repeated_keys(yaml.compose(text, Loader=yaml.SafeLoader))
+        text = content.decode()
+        _refuse_repetitions(yaml.compose(text, Loader=yaml.SafeLoader))
         items = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    # besides its own errors: a date or number that is none, a tag that does not fit, deep nesting
+    except (yaml.YAMLError, ValueError, AttributeError, RecursionError) as error:
         raise ValueError(f"{file} must be YAML: {' '.join(str(error).split())}") from None
     schema = yaml.safe_load((folder / f"{name}.schema.yaml").read_text(encoding="utf-8"))
     return checked(file, items, schema)
@@ -90,16 +93,26 @@ def _names(values: Any) -> Sequence[str]:
     return list(values)
 
 
-def _refuse_repeated_keys(node: Any) -> None:
-    """YAML readers would keep the last of two; which one was meant is for the author to say."""
-    if isinstance(node, yaml.MappingNode):
-        keys = [key.value for key, _ in node.value]
+def _refuse_repetitions(node: Any) -> None:
+    """Refuse keys and nodes that stand twice.
+
+    YAML readers would keep the last of two keys; which one was meant is for the author to say. A
+    node stands twice by an alias: a few lines of aliases of aliases make gigabytes, or no end.
+    """
+    seen, waiting = set[int](), [node]
+    while waiting:
+        here = waiting.pop()
+        if not isinstance(here, yaml.CollectionNode):
+            continue
+        line = here.start_mark.line + 1
+        if id(here) in seen:
+            raise yaml.YAMLError(f"an alias repeats what begins in line {line}; write it out")
+        seen.add(id(here))
+        if not isinstance(here, yaml.MappingNode):
+            waiting += here.value
+            continue
+        keys = [key.value for key, _ in here.value]
         repeated = next((key for key in keys if keys.count(key) > 1), None)
         if repeated is not None:
-            line = node.start_mark.line + 1
             raise yaml.YAMLError(f"key {repeated!r} stands twice in the item of line {line}")
-        for _, value in node.value:
-            _refuse_repeated_keys(value)
-    elif isinstance(node, yaml.SequenceNode):
-        for value in node.value:
-            _refuse_repeated_keys(value)
+        waiting += [value for _, value in here.value]

@@ -10,6 +10,8 @@ import re
 import unicodedata
 from typing import Final
 
+from specmini.checks import shown
+
 __all__ = ["as_text"]
 
 SYMBOLS: Final = {
@@ -28,9 +30,13 @@ def as_text(tex: str) -> str:
     """Return a formula as one line of Unicode text.
 
     Raises:
-        ValueError: a command that is not known here, or braces that do not match.
+        ValueError: a command that is not known here, braces that do not match, or too many of
+            them inside each other.
     """
-    text, rest = _sequence(tex, closing=False)
+    try:
+        text, rest = _sequence(tex, closing=False)
+    except RecursionError:
+        raise ValueError(f"formula must not be nested so deep, got {shown(tex)}") from None
     if rest:
         raise ValueError(f"formula must have matching braces, got {tex!r}")
     return " ".join(text.replace("&", "").split())

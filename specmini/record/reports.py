@@ -12,6 +12,7 @@ illustration. Of tier C no row is used, and none without a ratio; ``left_out`` s
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -71,8 +72,11 @@ def read_report(cells: Mapping[str, str]) -> FieldReport:
             default of ``specmini.configuration.defaults.configure``.
 
     Raises:
-        ValueError: the speedup is no number, or a number in another cell is out of range.
+        ValueError: there are more cells than columns, the speedup is no number, or a number in
+            another cell is out of range.
     """
+    if None in cells:  # where ``csv`` puts what is beyond the last column
+        raise ValueError(f"row must have a cell for each column, got more: {cells[None]}")  # type: ignore[index]
     words = {name: (text or "").strip() for name, text in cells.items()}
 
     def cell(name: str) -> str:
@@ -80,7 +84,7 @@ def read_report(cells: Mapping[str, str]) -> FieldReport:
 
     reason = cell("left_out")
     numbers = [float(one) for one in re.findall(r"\d*\.?\d+", cell("speedup"))]
-    if cell("speedup") and not numbers:
+    if cell("speedup") and not (numbers and all(map(math.isfinite, numbers))):
         raise ValueError(f"speedup must be a number or a range, got {cell('speedup')!r}")
     concurrency = cell("concurrency")
     configuration = None
@@ -93,7 +97,7 @@ def read_report(cells: Mapping[str, str]) -> FieldReport:
             weights=cell("weights"),
             draft_weights=cell("draft_weights"),
             draft_length=cell("draft_length"),
-            concurrency=int(concurrency) if concurrency.isdigit() else None,
+            concurrency=int(concurrency) if re.fullmatch("[0-9]{1,15}", concurrency) else None,
             context=wording.read_context(cell("workload")),
             acceptance=cell("acceptance"),
             acceptance_is=cell("acceptance_is"),

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from specmini import json_files
 from specmini.checks import FloatArray
 from specmini.corpus import Kind
 from specmini.exact.rules import accepted
@@ -141,7 +142,7 @@ def _main() -> None:
         found.append({"kind": kind, "excerpt": text, "position": token, "context": context})
         print(f"{name}, after {context['before']!r}: {context['tokens']}")
     made = {"checkpoints": pair.checkpoint_hashes(given.pair), "contexts": found}
-    given.file.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    json_files.write(given.file, json.dumps(made, ensure_ascii=False, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, get_args
 
+from specmini import json_files
 from specmini.checks import choice
 from specmini.corpus import Corpus, Document, Kind
 
@@ -63,14 +64,14 @@ def cut(corpus: Corpus, kind: Kind, count: int) -> tuple[Excerpt, ...]:
 
 
 def store(path: Path, corpus: Corpus, excerpts: Sequence[Excerpt]) -> None:
-    """Write excerpts as JSON, with what they were cut from."""
+    """Write excerpts as JSON, with what they were cut from, in one step."""
     content = {
         "corpus": corpus.source,
         "corpus_sha256": corpus.sha256,
         "licence": "PSF-LICENSE.txt",
         "excerpts": [asdict(excerpt) for excerpt in excerpts],
     }
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    json_files.write(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def frozen(kind: Kind) -> tuple[Excerpt, ...]:

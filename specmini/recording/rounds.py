@@ -18,6 +18,7 @@ from typing import Any, Final, TypedDict
 
 import numpy as np
 
+from specmini import json_files
 from specmini.corpus import Kind
 from specmini.drafters import ModelDrafter
 from specmini.engine.cached_model import CachedModel
@@ -288,7 +289,7 @@ def _main() -> None:
     made = {"checkpoints": pair.checkpoint_hashes(given.pair), "recordings": recordings}
     content = json.dumps(made, ensure_ascii=False, indent=None, separators=(",", ":"))
     # one round a line: a new recording is then a readable change
-    given.file.write_text(content.replace('{"', '\n{"').lstrip() + "\n", encoding="utf-8")
+    json_files.write(given.file, content.replace('{"', '\n{"').lstrip() + "\n")
     for text in (text for texts in recordings.values() for text in texts):
         rounds = text["rounds"]
         gained = sum(one["accepted"] + 1 for one in rounds)

@@ -87,6 +87,9 @@ def round_cost(
         search_cost: s, time to look for a proposal over time of a target step, in [0, inf), any
             shape that broadcasts.
 
+    Returns:
+        Plain steps per round; ``inf`` if beyond the largest double.
+
     Raises:
         ValueError: an argument is out of range or the shapes do not broadcast.
     """
@@ -98,7 +101,9 @@ def round_cost(
     checks.broadcast_shape(
         hit_rate=hit, cost_ratio=cost, draft_length=length, verify_cost=verify, search_cost=search
     )
-    return search + hit * (length * cost + verify) + (1.0 - hit)
+    with np.errstate(over="ignore"):
+        # h before K, so that no miss pays for a draft of infinite cost: 0 * inf is no number
+        return search + ((hit * cost) * length + hit * verify) + (1.0 - hit)
 
 
 def speedup(
@@ -121,7 +126,8 @@ def speedup(
         search_cost: s in [0, inf), any shape that broadcasts.
 
     Returns:
-        ``tokens_per_round`` over ``round_cost``. For h = 1 and s = 0 that is ``theory.speedup``.
+        ``tokens_per_round`` over ``round_cost``; ``inf`` if beyond the largest double. For h = 1
+        and s = 0 that is ``theory.speedup``.
 
     Raises:
         ValueError: an argument is out of range or the shapes do not broadcast.
@@ -129,7 +135,8 @@ def speedup(
     tokens = tokens_per_round(hit_rate, acceptance_rate, draft_length)
     cost = round_cost(hit_rate, cost_ratio, draft_length, verify_cost, search_cost)
     checks.broadcast_shape(tokens=np.asarray(tokens), cost=np.asarray(cost))
-    return tokens / cost
+    with np.errstate(over="ignore"):
+        return tokens / cost
 
 
 def break_even_hit_rate(
@@ -208,7 +215,8 @@ def round_cost_by_length(
         search_cost: s in [0, inf), any shape that broadcasts with the other axes.
 
     Returns:
-        s + share_0 + the sum over k of share_k (k c + v_k), without the last axis.
+        s + share_0 + the sum over k of share_k (k c + v_k), without the last axis; ``inf`` if
+        beyond the largest double.
 
     Raises:
         ValueError: an argument is out of range, the shares do not sum to 1, or the shapes do not
@@ -220,9 +228,11 @@ def round_cost_by_length(
     search = checks.non_negative("search_cost", search_cost)
     lengths = np.arange(1, shares.shape[-1], dtype=np.float64)  # (K,)
     checks.broadcast_shape(length_shares=shares[..., 1:], cost_ratio=cost, verify_cost=verify)
-    drafted = np.asarray((shares[..., 1:] * (lengths * cost + verify)).sum(-1))
-    checks.broadcast_shape(search_cost=search, length_shares=drafted)
-    return cast(Numbers, search + shares[..., 0] + drafted[()])
+    used = shares[..., 1:]
+    with np.errstate(over="ignore"):
+        drafted = np.asarray(((used * cost) * lengths + used * verify).sum(-1))
+        checks.broadcast_shape(search_cost=search, length_shares=drafted)
+        return cast(Numbers, search + shares[..., 0] + drafted[()])
 
 
 def pooled_acceptance_rate(

@@ -166,7 +166,8 @@ def best_by_size(
         shape, values = _best_first(chances[:levels], len(verify))
         tokens = 1.0 + np.cumsum(values)  # (N,)
         passes = 1 + np.maximum.accumulate(depths(shape))  # (N,)
-        costs = passes * cost + verify[: len(shape)]  # (N,)
+        with np.errstate(over="ignore"):
+            costs = passes * cost + verify[: len(shape)]  # (N,)
         for size, (gained, spent) in enumerate(
             zip(tokens.tolist(), costs.tolist(), strict=True), start=1
         ):

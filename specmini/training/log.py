@@ -55,5 +55,5 @@ def _logged_step(line: str) -> int | None:
     """The step of a line of the log, None if it is no whole line."""
     try:
         return int(json.loads(line)["step"])
-    except ValueError:
+    except (KeyError, TypeError, ValueError, RecursionError):
         return None

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from specmini.checks import FloatArray, IntArray
+from specmini.checks import FloatArray, IntArray, number_array
 from specmini.sampling import draw
 
 __all__ = ["Draft", "Verdict", "Verify", "empty_draft", "verify"]
@@ -142,7 +142,7 @@ def checked_target(
     Raises:
         ValueError: as ``verify``.
     """
-    p = np.asarray(target_probs, dtype=np.float64)  # (N + 1, V)
+    p = number_array("target_probs", target_probs).astype(np.float64, copy=False)  # (N + 1, V)
     if p.ndim != 2 or len(p) != len(tokens) + 1:
         raise ValueError(
             f"target_probs must have shape ({len(tokens) + 1}, V) for {len(tokens)} draft tokens, "
@@ -194,8 +194,9 @@ def check_rows(name: str, rows: FloatArray) -> None:
     """Check that rows are distributions.
 
     Raises:
-        ValueError: a number is negative or NaN, or a row does not sum to 1.
+        ValueError: no real numbers, one is negative or NaN, or a row does not sum to 1.
     """
+    number_array(name, rows)
     if rows.size and not rows.min() >= 0:
         raise ValueError(f"{name} must be at least 0, got {rows.min()}")
     for row, total in enumerate(rows.sum(-1).tolist()):
