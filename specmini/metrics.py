@@ -40,7 +40,8 @@ class DraftCounts:
         notes: what was left out or taken for granted in reading.
 
     Raises:
-        ValueError: nothing was drafted, or the counts contradict each other.
+        ValueError: a count is negative or not finite, nothing was drafted, or the counts
+            contradict each other.
     """
 
     source: str
@@ -57,6 +58,9 @@ class DraftCounts:
         numbers += [value for value in (self.drafted,) if value is not None]
         if not all(math.isfinite(value) and value >= 0 for value in numbers):
             raise ValueError(f"counters must be finite and at least 0, got {numbers}")
+        for name, value in (("running", self.running), ("waiting", self.waiting)):
+            if value is not None and not (math.isfinite(value) and value >= 0):
+                raise ValueError(f"{name} must be finite and at least 0, got {value}")
         if self.rounds == 0:
             raise ValueError(
                 "the counters say that nothing was drafted yet: send some requests, or look "
@@ -153,7 +157,9 @@ def between(before: DraftCounts, after: DraftCounts) -> DraftCounts:
         ValueError: a counter went back, nothing was drafted in between, or the two are of
             different sources or lengths.
     """
-    if before.source != after.source or before.draft_length != after.draft_length:
+    counted = [one.by_position is not None for one in (before, after)]
+    unlike = before.draft_length != after.draft_length or counted[0] != counted[1]
+    if before.source != after.source or unlike:
         raise ValueError(
             f"both readings must be of one server, got {before.source} with K = "
             f"{before.draft_length} and {after.source} with K = {after.draft_length}"

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import math
 import re
-import urllib.error
 import urllib.request
 from collections import defaultdict
+from http.client import HTTPException
 from pathlib import Path
 
 from specmini.metrics import DraftCounts
@@ -94,7 +94,8 @@ def fetch(source: str) -> str:
     """
     if not re.match(r"[a-zA-Z][\w+.-]*://", source):
         try:
-            return Path(source).read_bytes()[:LARGEST].decode("utf-8", "replace")
+            with Path(source).open("rb") as file:
+                return file.read(LARGEST).decode("utf-8", "replace")
         except (OSError, ValueError) as error:
             raise ValueError(f"cannot read {source!r}: {error}") from None
     if not re.match(r"https?://", source, re.IGNORECASE):
@@ -102,7 +103,7 @@ def fetch(source: str) -> str:
     try:
         with urllib.request.urlopen(source, timeout=SECONDS) as answer:
             page: bytes = answer.read(LARGEST)
-    except (urllib.error.URLError, OSError, ValueError) as error:
+    except (OSError, ValueError, HTTPException) as error:
         raise ValueError(f"cannot read {source!r}: {error}") from None
     return page.decode("utf-8", "replace")
 
@@ -146,7 +147,7 @@ def _page(text: str) -> DraftCounts | None:
             f"the page is of {PREFIXES.get(server, server)} and lacks {', '.join(missing)}: "
             "speculation is off, or the server keeps no statistics"
         )
-    lacking = [place for place in range(max(positions, default=-1) + 1) if place not in positions]
+    lacking = [place for place in range(len(positions)) if place not in positions]
     if lacking:
         raise ValueError(f"counters by position must not have gaps, got none for {lacking}")
     return DraftCounts(

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 from typing import TypeAlias
 
-from specmini import catalog
+from specmini import catalog, wording
 from specmini.configuration import Configuration, PlainTime
 from specmini.configured import configure
 
@@ -44,10 +44,19 @@ def configured(
     given: argparse.Namespace, length: str, acceptance: str, meaning: str
 ) -> Configuration:
     """The configuration of the options and of what a command knows besides."""
+    if length and wording.read_draft_length(length)[0] is None:
+        raise ValueError(
+            f"--draft-length must be a whole number from 1 on, or 'tree steps,k,tokens', "
+            f"got {length!r}"
+        )
     found = configure(
         given.target,
         given.drafter,
         machine=given.machine,
+        memory=_times(given.memory, 1e9),
+        bandwidth=_times(given.bandwidth, 1e12),
+        peak_flops=_times(given.peak, 1e12),
+        devices=given.devices,
         engine=given.engine,
         weights=given.weights,
         draft_weights=given.draft_weights,
@@ -57,21 +66,16 @@ def configured(
         acceptance=acceptance,
         acceptance_is=meaning,
     )
-    told = {
-        "memory": (given.memory, 1e9),
-        "bandwidth": (given.bandwidth, 1e12),
-        "peak_flops": (given.peak, 1e12),
-    }
-    known = {name: number * unit for name, (number, unit) in told.items() if number is not None}
-    machine = replace(found.machine, **known)
     return replace(
         found,
-        machine=machine,
-        devices=found.devices if given.devices is None else given.devices,
         cost_ratio=given.cost_ratio,
         prompt_share=given.prompt_share,
         plain_times=tuple(sorted(map(_plain_time, given.plain), key=lambda one: one.concurrency)),
     )
+
+
+def _times(number: float | None, unit: float) -> float | None:
+    return None if number is None else number * unit
 
 
 def _plain_time(text: str) -> PlainTime:
@@ -80,7 +84,7 @@ def _plain_time(text: str) -> PlainTime:
         numbers = [float(part) for part in parts]
     except ValueError:
         numbers = []
-    if len(numbers) not in (2, 3) or numbers[0] != int(numbers[0]):
+    if len(numbers) not in (2, 3) or not numbers[0].is_integer():
         raise ValueError(f"--plain must be N:MS or N:MS:RUNNING, such as 8:34.6, got {text!r}")
     running = numbers[2] if len(numbers) == 3 else None
     return PlainTime(int(numbers[0]), numbers[1] / 1000, running)

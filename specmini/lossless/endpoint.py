@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from typing import IO, Any
 from urllib.parse import urlsplit
 
@@ -74,10 +76,11 @@ class Endpoint:
         single("timeout", positive("timeout", self.timeout))
         try:
             parts = urlsplit(self.address)
-            host = parts.hostname
+            host, _ = parts.hostname, parts.port
         except ValueError:
             host = None
-        if not host or parts.scheme not in ("http", "https"):
+        written = self.address.isascii() and not re.search(r"\s", self.address)
+        if not host or not written or parts.scheme not in ("http", "https"):
             raise ValueError(
                 f"address must be such as http://localhost:8000/v1, got {self.address!r}"
             )
@@ -149,7 +152,7 @@ class Endpoint:
         except urllib.error.HTTPError as error:
             said = error.read(500).decode("utf-8", "replace").strip()
             raise ValueError(f"{self._url(path)} answered {error}: {said}") from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException, RecursionError) as error:
             raise ValueError(f"{self._url(path)} gave no answer: {error}") from None
         if not isinstance(found, dict):
             raise ValueError(f"{self._url(path)} must answer with an object, got {found!r:.200}")
