@@ -52,9 +52,7 @@ class _OneLine(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _OneLine(
-        prog="specmini", description="When does speculative decoding win?"
-    )
+    parser = _OneLine(prog="specmini", description="When does speculative decoding win?")
     parser.set_defaults(code=0)
     commands = parser.add_subparsers(dest="command", required=True)
     for command in (advise, metrics, audit, measure, export):

@@ -76,10 +76,8 @@ def configure(
             tokens does not tell E.
 
     Raises:
-        ValueError: target is empty, drafter names none, or a number is out of range.
+        ValueError: drafter names none, or a number is out of range.
     """
-    if not target.strip():
-        raise ValueError(f"target must name a model or a size, such as 8B, got {target!r}")
     assumed: list[str] = []
 
     def default(value: str, reason: str) -> None:
@@ -158,8 +156,16 @@ def configure(
         default(
             "the rest of the weights in CPU memory", f"{one.memory / 1e9:.0f} GB do not hold them"
         )
+    shape = shape_of_size(size)
+    most = max(
+        (n for n in range(1, min(sharing, shape.heads) + 1) if shape.heads % n == 0), default=0
+    )
+    if most < sharing:
+        default(
+            f"every matrix on {most} devices", f"{shape.heads} heads do not divide over {sharing}"
+        )
     return Configuration(
-        shape_of_size(size),
+        shape,
         one,
         place,
         _kernels(place, "cpu" if in_cpu_memory else platform, bits, size.sparse),

@@ -125,7 +125,7 @@ def _page(text: str) -> DraftCounts | None:
         if sample["prefix"] in (*PREFIXES, "sglang") or name.startswith("spec_decode_num"):
             server = sample["prefix"]
         if name == "spec_decode_num_accepted_tokens_per_pos":
-            place = re.search(r'pos(?:ition)?="(\d+)"', sample["labels"] or "")
+            place = re.search(r'pos(?:ition)?="(\d{1,9})"', sample["labels"] or "")
             if place is None:
                 raise ValueError(f"a position must be in the labels, got {line.strip()!r}")
             positions[int(place[1])] += value

@@ -200,9 +200,13 @@ class _Own:
 
     def write(self, prompt: Prompt, new_tokens: int, count: int) -> Sequence[Text]:
         try:
-            return list(self.engine.write(prompt, new_tokens, count))
+            texts = [tuple(text) for text in self.engine.write(prompt, new_tokens, count)]
+            hash(tuple(texts))  # what cannot be told apart cannot be counted
         except Exception as error:  # code of the reader's may fail in any way
-            raise ValueError(f"an engine of {self.name} must write: {_failure(error)}") from None
+            raise ValueError(
+                f"an engine of {self.name} must write lists of tokens: {_failure(error)}"
+            ) from None
+        return texts
 
 
 def _failure(error: Exception) -> str:

@@ -14,7 +14,8 @@ WIDTH = 24  # characters
 class ProgressBar(Protocol):
     """What draws a bar when it is told what is done, of how much, and the seconds it took."""
 
-    def __call__(self, done: int, of: int, spent: float = 0.0, /) -> None: ...
+    def __call__(self, done: int, of: int, spent: float = 0.0, /) -> None:
+        """Draw it."""
 
 
 def progress_bar(unit: str, seconds: float = math.inf) -> ProgressBar | None:

@@ -44,6 +44,8 @@ def configured(
     given: argparse.Namespace, length: str, acceptance: str, meaning: str
 ) -> Configuration:
     """The configuration of the options and of what a command knows besides."""
+    if not given.target.strip():
+        raise ValueError(f"--target must name a model or a size, such as 8B, got {given.target!r}")
     if length and wording.read_draft_length(length)[0] is None:
         raise ValueError(
             f"--draft-length must be a whole number from 1 on, or 'tree steps,k,tokens', "
