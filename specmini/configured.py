@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from specmini import catalog, wording
 from specmini.configuration import DEFAULT_CONTEXT, Configuration
@@ -97,7 +97,7 @@ def configure(
     if memory is None and (written := re.search(r"(\d+) ?gb", machine.casefold())):
         memory = float(written[1]) * 1e9
     own = {"bandwidth": bandwidth, "peak_flops": peak_flops, "memory": memory}
-    told = {name: number for name, number in own.items() if number is not None}
+    told: dict[str, Any] = {name: number for name, number in own.items() if number is not None}
     one = replace(catalog.machine(key), **told)
     count = wording.read_devices(machine)
     sharing = count if place == "server" and one.interconnect else 1

@@ -97,6 +97,7 @@ def test_own_engines_and_the_exit_code(capsys):
         (["http://localhost:1/v1", "--plain", "http://localhost:x/v1"], "address must be such as"),
         (["nowhere:coins"], "nowhere:coins must return two engines"),
         (["own:coins", "--temperature", "0.5"], "--temperature must be left to own:coins"),
+        (["own:coins", "--seed", "-1"], "--seed must be a whole number from 0 on, got -1"),
         (["own:coins", "--samples", "1"], "samples must be"),
         (["own:coins", "--level", "0.9"], "level must be in"),
     ],

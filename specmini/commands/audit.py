@@ -18,7 +18,7 @@ import numpy as np
 
 from specmini.commands.printing import as_json
 from specmini.commands.progress import progress_bar
-from specmini.commands.setting import Commands
+from specmini.commands.setting import Commands, generator
 from specmini.lossless.comparison import Comparison, compare
 from specmini.lossless.counts import Text
 from specmini.lossless.endpoint import Endpoint
@@ -73,7 +73,7 @@ def add(commands: Commands) -> None:
 
 def answered(given: argparse.Namespace) -> str:
     """What the command prints; sets the exit code."""
-    rng = np.random.default_rng(given.seed)
+    rng = generator(given.seed)
     prompts: list[Prompt] = given.prompt or [PROMPT]
     if given.engine == "pair":
         plain, speculative, prompts = _pair(given, prompts, rng)

@@ -9,11 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from specmini.commands.printing import as_json, without_nan
 from specmini.commands.progress import progress_bar
-from specmini.commands.setting import Commands
+from specmini.commands.setting import Commands, generator
 from specmini.sampling import Sampling
 from specmini.tables import Table
 
@@ -59,6 +57,7 @@ def add(commands: Commands) -> None:
 def answered(given: argparse.Namespace) -> str:
     """What the command prints."""
     lengths, sampling = _lengths(given.draft_length), Sampling(given.temperature)
+    rng = generator(given.seed)
     if given.count < 1:
         raise ValueError(f"--count must be at least 1, got {given.count}")
     try:
@@ -75,7 +74,7 @@ def answered(given: argparse.Namespace) -> str:
         draft_lengths=lengths,
         sampling=sampling,
         new_tokens=given.new_tokens,
-        rng=np.random.default_rng(given.seed),
+        rng=rng,
         progress=progress_bar("turns"),
     )
     if given.json:

@@ -1,4 +1,4 @@
-"""The options that say what runs, shared by the commands that give advice."""
+"""What commands share: the options that say what runs, and the generator of a seed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import argparse
 from dataclasses import replace
 from typing import TypeAlias
 
+import numpy as np
+
 from specmini import catalog, wording
 from specmini.configuration import Configuration, PlainTime
 from specmini.configured import configure
 
-__all__ = ["Commands", "configured", "options"]
+__all__ = ["Commands", "configured", "generator", "options"]
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -74,6 +76,17 @@ def configured(
         prompt_share=given.prompt_share,
         plain_times=tuple(sorted(map(_plain_time, given.plain), key=lambda one: one.concurrency)),
     )
+
+
+def generator(seed: int | None) -> np.random.Generator:
+    """Random numbers of a command, new ones each time if no seed is given.
+
+    Raises:
+        ValueError: the seed is negative.
+    """
+    if seed is not None and seed < 0:
+        raise ValueError(f"--seed must be a whole number from 0 on, got {seed}")
+    return np.random.default_rng(seed)
 
 
 def _times(number: float | None, unit: float) -> float | None:
