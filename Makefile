@@ -18,7 +18,7 @@ help:
 	@echo "make lab        open the chapters live in JupyterLab"
 	@echo "make notebooks  run every chapter again and store its outputs"
 	@echo "make bench      time the theory, the widgets and the build"
-	@echo "make engines    run the pair in transformers and vLLM (own environment, 3 GB; Linux)"
+	@echo "make engines    run the pair in transformers and vLLM (own environment, 3.4 GB; Linux)"
 	@echo "make clean      remove the site and the environment"
 
 setup: $(VENV)/ready

@@ -28,6 +28,11 @@ def own_engines(monkeypatch, tmp_path):
         "    return Coin(rng, 0.5), Coin(rng, p)\n"
         "def bent(): return coins(0.8)\n"
         "def lonely(): return 3\n"
+        "def late(): raise RuntimeError('no\\nweights')\n"
+        "def strangers(): return 1, 2\n"
+        "class Numbers:\n"
+        "    def write(self, prompt, new_tokens, count): return [7] * count\n"
+        "def numbers(): return Numbers(), Numbers()\n"
     )
     monkeypatch.chdir(tmp_path)
 
@@ -86,8 +91,13 @@ def test_own_engines_and_the_exit_code(capsys):
         (["pear"], "engine must be an address, 'pair' or MODULE:NAME, got 'pear'"),
         (["own:nothing"], "own:nothing must return two engines"),
         (["own:lonely"], "own:lonely must return two engines"),
+        (["own:late"], "own:late must return two engines: RuntimeError: no weights"),
+        (["own:strangers"], "an engine of own:strangers must write lists of tokens: Attribute"),
+        (["own:numbers"], "an engine of own:numbers must write lists of tokens: TypeError"),
+        (["http://localhost:1/v1", "--plain", "http://localhost:x/v1"], "address must be such as"),
         (["nowhere:coins"], "nowhere:coins must return two engines"),
         (["own:coins", "--temperature", "0.5"], "--temperature must be left to own:coins"),
+        (["own:coins", "--seed", "-1"], "--seed must be a whole number from 0 on, got -1"),
         (["own:coins", "--samples", "1"], "samples must be"),
         (["own:coins", "--level", "0.9"], "level must be in"),
     ],
@@ -95,7 +105,8 @@ def test_own_engines_and_the_exit_code(capsys):
 def test_what_is_refused(capsys, words, message):
     code, out, err = told(capsys, *words)
     assert (code, out) == (2, "")
-    assert err.splitlines()[-1].startswith("specmini audit: ")
+    assert err.startswith("specmini audit: ")
+    assert err.count("\n") == 1
     assert message in err
 
 

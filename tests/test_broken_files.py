@@ -11,7 +11,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from specmini import checkpoints, json_files, notebooks, tokenizer, training
+from specmini import checkpoints, json_files, notebooks, tokenizer
 from specmini.batch import results as batch_results
 from specmini.commands.measure import _lines
 from specmini.gpt import GPT, Config
@@ -19,6 +19,7 @@ from specmini.ladder import results as ladder_results
 from specmini.measure import engine_runs, results
 from specmini.practice import source, unicode_math
 from specmini.tokenizer import Tokenizer
+from specmini.training import log
 
 DEEP = "[" * 100_000
 LOADERS = {
@@ -298,4 +299,4 @@ def test_prompts_are_texts(tmp_path, line):
 
 @pytest.mark.parametrize("line", ["", "{", "3", "{}", '{"step": null}', '{"step": [1]}', DEEP])
 def test_a_line_of_a_log_that_is_none_has_no_step(line):
-    assert training._logged_step(line) is None
+    assert log._logged_step(line) is None

@@ -18,7 +18,10 @@ RUN = [
 
 
 def told(capsys, *arguments):
-    code = main([*map(str, arguments)])
+    try:
+        code = main([*map(str, arguments)])
+    except SystemExit as stop:  # what argparse refuses
+        code = stop.code
     out = capsys.readouterr()
     return code, out.out, out.err
 
@@ -80,6 +83,53 @@ def test_a_machine_of_ones_own(capsys):
     assert "peak_flops" in err
 
 
+@pytest.mark.parametrize(
+    ("words", "assumed"),
+    [
+        (("--memory", "24", "--bandwidth", "0.5", "--peak", "100"), []),
+        (("--memory", "24", "--bandwidth", "0.5"), ["peak of NVIDIA H100 SXM"]),
+        (("--peak", "100"), ["bandwidth and memory of NVIDIA H100 SXM"]),
+        ((), ["bandwidth, peak and memory of NVIDIA H100 SXM"]),
+        (
+            ("--memory", "24", "--bandwidth", "0.5", "--peak", "100", "--devices", "2"),
+            ["interconnect of NVIDIA H100 SXM"],
+        ),
+        (
+            ("--memory", "24", "--bandwidth", "0.5", "--peak", "100", "--weights", "AWQ"),
+            ["kernels of a data center"],
+        ),
+        (("--machine", "A100", "--bandwidth", "1.5"), ["peak and memory of NVIDIA A100 SXM 80 GB"]),
+        (("--machine", "h100", "--memory", "60"), []),
+        (("--machine", "h100", "--devices", "3"), ["every matrix on 2 devices"]),
+    ],
+)
+def test_what_is_told_of_a_machine_is_not_assumed(capsys, words, assumed):
+    code, out, _ = told(capsys, *RUN[:3], *RUN[5:], *words)
+    lines = [line for line in out.splitlines() if line.startswith("assumed: ")]
+    assert code == 0
+    assert [line.removeprefix("assumed: ").partition(" (")[0] for line in lines] == assumed
+
+
+def test_told_memory_that_does_not_hold_the_weights_counts(capsys):
+    words = ("--target", "8B", "--drafter", "EAGLE-3", "--engine", "llama.cpp")
+    _, out, _ = told(capsys, "advise", *words, "--memory", "4")
+    assert "assumed: the rest of the weights in CPU memory (4 GB do not hold them)" in out
+    assert "in CPU memory" not in told(capsys, "advise", *words, "--memory", "40")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "assumed"),
+    [
+        (("--engine", "vlllm"), "a server engine ('vlllm' is not known)"),
+        (("--weights", "Q99"), "16 bits a weight (none in 'Q99')"),
+        (("--draft-weights", "xyz"), "16 bits a weight of the draft (none in 'xyz')"),
+        (("--machine", "abacus"), "bandwidth, peak and memory of NVIDIA H100 SXM (no known"),
+    ],
+)
+def test_words_that_are_not_known_are_said_to_be_ignored(capsys, words, assumed):
+    assert f"assumed: {assumed}" in told(capsys, *RUN, *words)[1]
+
+
 def test_a_configuration_is_that_of_the_command(capsys):
     found = configuration_from([*RUN[1:], "--concurrency", "8"])
     _, out, _ = told(capsys, *RUN, "--concurrency", "8", "--json")
@@ -114,6 +164,22 @@ def test_own_numbers_replace_the_catalog(capsys):
         (("--plain", "1:0"), "seconds must be"),
         (("--plain", "1:20", "--plain", "9:10"), "plain_times must rise"),
         (("--figure", "/no/such/place.svg"), "cannot write"),
+        (("--draft-length", "-3"), "--draft-length must be a whole number from 1 on"),
+        (("--draft-length", "1.5"), "'tree steps,k,tokens', got '1.5'"),
+        (("--draft-length", "0"), "draft_length must be a whole number in [1,"),
+        (("--devices", "0"), "devices must be a whole number in [1,"),
+        (("--devices", "2.5"), "argument --devices: invalid int value: '2.5'"),
+        (("--acceptance", "-2.4"), "--acceptance must be a number such as 2.86"),
+        (("--acceptance", "nan"), "--acceptance must be a number such as 2.86"),
+        (("--acceptance-is", "accepted / drafted"), "--acceptance must be given with"),
+        (("--plain", "nan:20"), "--plain must be N:MS"),
+        (("--plain", "inf:20"), "--plain must be N:MS"),
+        (("--plain", "1.5:20"), "--plain must be N:MS"),
+        (("--weights", "0bpw"), "bits must be a finite number in (0, inf), got 0.0"),
+        (("--target", " "), "--target must name a model or a size"),
+        (("--target", "0B"), "target must have between 0 and 1e+15 parameters"),
+        (("--target", "8B-A9B"), "of which a token meets at most all, got '8B-A9B'"),
+        (("--drafter", "draft model 0B"), "drafter must have between 0 and"),
     ],
 )
 def test_errors_are_one_line_that_names_the_field(capsys, words, message):
@@ -124,13 +190,30 @@ def test_errors_are_one_line_that_names_the_field(capsys, words, message):
     assert message in err
 
 
+@pytest.mark.parametrize("words", [(), ("tea",), ("advise",), ("metrics", "a", "b", "c")])
+def test_misspelled_commands_are_one_line_too(capsys, words):
+    code, out, err = told(capsys, *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "--help lists the options)" in err
+
+
+def test_ctrl_c_is_no_accident(capsys, monkeypatch):
+    def interrupted(source):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("specmini.commands.metrics.fetch", interrupted)
+    code, out, err = told(capsys, "metrics", "page")
+    assert (code, out) == (130, "")
+    assert err == "\nspecmini metrics: stopped before it had an answer\n"
+
+
 def test_unknown_drafters_and_options_list_the_choices(capsys):
     code, _, err = told(capsys, "advise", "--target", "8B", "--drafter", "tea leaves")
     assert code == 2
     assert "eagle-3, mtp, block, lookup, got 'tea leaves'" in err
-    with pytest.raises(SystemExit, match="2"):
-        main(["advise", "--target", "8B"])
-    assert "--drafter" in capsys.readouterr().err
+    code, _, err = told(capsys, "advise", "--target", "8B")
+    assert code == 2
+    assert "--drafter" in err
 
 
 def test_metrics_in_words_and_json(capsys, tmp_path):
@@ -179,6 +262,13 @@ def test_metrics_of_logs(capsys, tmp_path):
     assert code == 2
     assert "--draft-length must be given, SGLang log does not tell K" in err
     assert told(capsys, "metrics", log, *words, "--draft-length", 3)[0] == 0
+    code, _, err = told(capsys, "metrics", log, *words, "--draft-length", -3)
+    assert code == 2
+    assert "--draft-length must be a whole number from 1 on" in err
+    log.write_text(page())
+    code, _, err = told(capsys, "metrics", log, *words, "--draft-length", 9)
+    assert code == 2
+    assert "--draft-length must be left out or 3, as vLLM metrics page tells, got 9" in err
 
 
 def test_metrics_refuses_a_figure_without_a_configuration(capsys, tmp_path):

@@ -126,6 +126,7 @@ def overloaded(handler):
         (redirect, "redirected to http://example.org/"),
         (overloaded, "503"),
         (lambda handler: handler.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n{"), "gave no answer"),
+        (lambda handler: handler.wfile.write(b"tea\r\n"), "gave no answer: tea"),
     ],
 )
 def test_broken_answers_are_explained(serve, broken, message):
@@ -147,7 +148,18 @@ def test_nobody_there():
 
 
 @pytest.mark.parametrize(
-    "address", ["localhost:8000", "ftp://localhost/", "http://", "http://[::1", "file:///etc"]
+    "address",
+    [
+        "localhost:8000",
+        "ftp://localhost/",
+        "http://",
+        "http://[::1",
+        "file:///etc",
+        "http://localhost:99999/",
+        "http://localhost:x/",
+        "http://localhost/v 1",
+        "http://localhost/\u00fc",
+    ],
 )
 def test_addresses_must_be_of_the_web(address):
     with pytest.raises(ValueError, match="address must be such as http://localhost:8000/v1"):

@@ -282,9 +282,9 @@ def test_the_budget_ends_sampling_and_turns_are_reported():
         *engines, [[0]], rng, seconds=0, turn=5, report=lambda *said: turns.append(said)
     )
     assert found.samples == 5
-    assert [done for done, _ in turns] == [5]
+    assert [(done, of) for done, of, _ in turns] == [(5, 2000)]
     compare(*engines, [[0]], rng, samples=12, turn=5, report=lambda *said: turns.append(said))
-    assert [done for done, _ in turns] == [5, 5, 10, 12]
+    assert [(done, of) for done, of, _ in turns[1:]] == [(5, 12), (10, 12), (12, 12)]
 
 
 class Silent:

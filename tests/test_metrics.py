@@ -82,6 +82,9 @@ def test_sglang_gauge():
         (page(positions=(530, 710, 420)), r"accepted by position must not rise"),
         (page(positions=(1001, 710, 420)), r"nor exceed the rounds"),
         (page().replace('position="1"', 'position="5"'), r"must not have gaps, got none for 1"),
+        (page().replace('position="1"', 'position="99999999"'), r"got none for 1"),
+        (page().replace('position="1"', f'position="{"9" * 5000}"'), r"must be in the labels"),
+        (page(num_requests_running="+Inf"), r"running must be finite and at least 0, got inf"),
         (page().replace('position="1"', 'place="1"'), r"a position must be in the labels"),
         ("sglang:spec_accept_length 0.0\n", r"an acceptance length must be at least 1, got 0"),
         ("[AR] AVERAGE : 0.61\n", r"it is a rate here"),
@@ -273,3 +276,8 @@ def test_what_cannot_be_fetched_is_told(source):
 def test_only_http_is_asked():
     with pytest.raises(ValueError, match="source must be a file or an http address"):
         fetch("file:///etc/hostname")
+
+
+def test_a_source_without_end_is_read_in_part(monkeypatch):
+    monkeypatch.setattr("specmini.metrics.pages.LARGEST", 1000)
+    assert fetch("/dev/zero") == "\0" * 1000

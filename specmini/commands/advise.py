@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
@@ -19,6 +20,8 @@ EXAMPLE = (
     'specmini advise --target Qwen3-32B --machine h100 --drafter "draft model Qwen3-1.7B" '
     "--draft-length 4 --concurrency 32 --acceptance 2.86"
 )
+
+MEANING = "tokens per round"  # of an acceptance that nothing is said of
 
 VERDICTS = {
     "win": "Speculation wins",
@@ -55,7 +58,7 @@ def _add_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--drafter", required=True, help="such as EAGLE-3, MTP, ngram, draft model 1B")
     one.add_argument("--draft-length", default="", metavar="K", help="or 'tree steps,k,tokens'")
     one.add_argument("--acceptance", default="", help="as the tool printed it")
-    one.add_argument("--acceptance-is", default="tokens per round", metavar="WHAT",
+    one.add_argument("--acceptance-is", default=MEANING, metavar="WHAT",
                      help="'tokens per round', 'accepted / drafted', or 'TOOL: METRIC' such as "
                           "'vLLM: draft acceptance rate'")  # fmt: skip
 
@@ -75,8 +78,14 @@ def _configuration(given: argparse.Namespace) -> Configuration:
     acceptance, meaning = given.acceptance, given.acceptance_is
     if acceptance and ":" in meaning:
         length, _ = wording.read_draft_length(given.draft_length, given.drafter)
-        acceptance, meaning = _converted(acceptance, meaning, length), "tokens per round"
+        acceptance, meaning = _converted(acceptance, meaning, length), MEANING
+    if not acceptance and meaning != MEANING:
+        raise ValueError(f"--acceptance must be given with --acceptance-is, got {meaning!r} alone")
     configuration = setting.configured(given, given.draft_length, acceptance, meaning)
+    if acceptance and not re.match(r"\s*[.\d]*\d", acceptance):
+        raise ValueError(
+            f"--acceptance must be a number such as 2.86, 0.47 or 47%, got {acceptance!r}"
+        )
     if acceptance and configuration.tokens_per_round is None:
         tools = ", ".join(dict.fromkeys(metric.tool for metric in metrics()))
         raise ValueError(

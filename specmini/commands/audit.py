@@ -10,15 +10,17 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from specmini.commands.printing import as_json
-from specmini.commands.setting import Commands
+from specmini.commands.progress import progress_bar
+from specmini.commands.setting import Commands, generator
 from specmini.lossless.comparison import Comparison, compare
+from specmini.lossless.counts import Text
 from specmini.lossless.endpoint import Endpoint
 from specmini.lossless.engine import Engine, Prompt
 from specmini.lossless.faulty import WrongTemperature
@@ -31,7 +33,6 @@ EXAMPLE = (
     "--temperature 0.7 --prompt 'The capital of France' --prompt 'def main('"
 )
 PROMPT = "for i in range("  # leaves little open, so that few texts show much
-BAR = 24  # characters of the progress bar
 
 
 def add(commands: Commands) -> None:
@@ -72,7 +73,7 @@ def add(commands: Commands) -> None:
 
 def answered(given: argparse.Namespace) -> str:
     """What the command prints; sets the exit code."""
-    rng = np.random.default_rng(given.seed)
+    rng = generator(given.seed)
     prompts: list[Prompt] = given.prompt or [PROMPT]
     if given.engine == "pair":
         plain, speculative, prompts = _pair(given, prompts, rng)
@@ -90,7 +91,7 @@ def answered(given: argparse.Namespace) -> str:
         seconds=given.seconds,
         level=given.level,
         catch=given.catch,
-        report=_progress(given.samples, given.seconds),
+        report=progress_bar("texts", given.seconds),
     )
     given.code = 1 if found.finding == "differs" else 0
     if given.json:
@@ -163,8 +164,9 @@ def _servers(given: argparse.Namespace) -> tuple[Engine, Engine]:
             at_once=given.at_once,
             remote=given.remote,
         )
-        print(f"sends {one.sends}", file=sys.stderr)
         sides.append(one)
+    for one in sides:
+        print(f"sends {one.sends}", file=sys.stderr)
     return sides[0], sides[1]
 
 
@@ -182,11 +184,33 @@ def _named(given: argparse.Namespace) -> tuple[Engine, Engine]:
     sys.path.insert(0, os.getcwd())  # a console script does not look there
     try:
         plain, speculative = getattr(importlib.import_module(module), name)()
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ValueError(f"{given.engine} must return two engines: {error}") from None
+    except Exception as error:  # code of the reader's may fail in any way
+        raise ValueError(f"{given.engine} must return two engines: {_failure(error)}") from None
     finally:
         sys.path.remove(os.getcwd())
-    return plain, speculative
+    return _Own(plain, given.engine), _Own(speculative, given.engine)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """An engine of the reader's, whose failures are told as those of a server."""
+
+    engine: Engine
+    name: str
+
+    def write(self, prompt: Prompt, new_tokens: int, count: int) -> Sequence[Text]:
+        try:
+            texts = [tuple(text) for text in self.engine.write(prompt, new_tokens, count)]
+            hash(tuple(texts))  # what cannot be told apart cannot be counted
+        except Exception as error:  # code of the reader's may fail in any way
+            raise ValueError(
+                f"an engine of {self.name} must write lists of tokens: {_failure(error)}"
+            ) from None
+        return texts
+
+
+def _failure(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _sampling(given: argparse.Namespace) -> Sampling:
@@ -205,20 +229,6 @@ def _fields(name: str, text: str) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise ValueError(f"--{name.replace('_', '-')} must be a JSON object, got {text!r}")
     return fields
-
-
-def _progress(samples: int, seconds: float) -> Callable[[int, float], None] | None:
-    """A bar on the error stream, for people only."""
-    if not sys.stderr.isatty():
-        return None
-
-    def report(done: int, spent: float) -> None:
-        share = min(max(done / samples, spent / seconds if seconds else 1.0), 1.0)
-        bar = "#" * round(BAR * share)
-        end = "\n" if share == 1 else ""
-        print(f"\r[{bar:<{BAR}}] {done:,} texts, {spent:.0f} s", end=end, file=sys.stderr)
-
-    return report
 
 
 def _told(found: Comparison) -> dict[str, Any]:

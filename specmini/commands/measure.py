@@ -9,12 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from specmini.checks import shown
 from specmini.commands.printing import as_json, without_nan
 from specmini.commands.progress import progress_bar
-from specmini.commands.setting import Commands
+from specmini.commands.setting import Commands, generator
 from specmini.json_files import parsed
 from specmini.sampling import Sampling
 from specmini.tables import Table
@@ -61,6 +59,7 @@ def add(commands: Commands) -> None:
 def answered(given: argparse.Namespace) -> str:
     """What the command prints."""
     lengths, sampling = _lengths(given.draft_length), Sampling(given.temperature)
+    rng = generator(given.seed)
     if given.count < 1:
         raise ValueError(f"--count must be at least 1, got {given.count}")
     try:
@@ -77,7 +76,7 @@ def answered(given: argparse.Namespace) -> str:
         draft_lengths=lengths,
         sampling=sampling,
         new_tokens=given.new_tokens,
-        rng=np.random.default_rng(given.seed),
+        rng=rng,
         progress=progress_bar("turns"),
     )
     if given.json:

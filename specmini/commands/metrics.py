@@ -36,6 +36,11 @@ def answered(given: argparse.Namespace) -> str:
     lines, answer = counts_lines(counts), _counted(counts)
     if given.target or given.drafter:
         length = counts.draft_length or given.draft_length
+        if given.draft_length not in (None, length):
+            raise ValueError(
+                f"--draft-length must be left out or {length}, as {counts.source} tells, "
+                f"got {given.draft_length}"
+            )
         if length is None:
             raise ValueError(f"--draft-length must be given, {counts.source} does not tell K")
         configuration = setting.configured(

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Callable
+from typing import Protocol
 
-__all__ = ["progress_bar"]
+__all__ = ["ProgressBar", "progress_bar"]
 
 WIDTH = 24  # characters
 
 
-def progress_bar(unit: str) -> Callable[[int, int], None] | None:
-    """What draws a bar when it is told how much is done, and of how much; None without a terminal.
+class ProgressBar(Protocol):
+    """What draws a bar when it is told what is done, of how much, and the seconds it took."""
+
+    def __call__(self, done: int, of: int, spent: float = 0.0, /) -> None:
+        """Draw it."""
+
+
+def progress_bar(unit: str, seconds: float = math.inf) -> ProgressBar | None:
+    """What draws a bar, full when all is done or the time is over; None without a terminal.
 
     Args:
         unit: of what is done, in the plural.
+        seconds: after which nothing more is begun.
     """
     if not sys.stderr.isatty():
         return None
 
-    def report(done: int, of: int) -> None:
-        bar = "#" * round(WIDTH * done / of)
-        end = "\n" if done == of else ""
-        print(f"\r[{bar:<{WIDTH}}] {done:,} of {of:,} {unit}", end=end, file=sys.stderr, flush=True)
+    def report(done: int, of: int, spent: float = 0.0, /) -> None:
+        share = 1.0 if spent >= seconds else max(done / of, spent / seconds)
+        bar = "#" * round(WIDTH * share)
+        words = f"{done:,} of {of:,} {unit}" + (f", {spent:.0f} s" if spent else "")
+        end = "\n" if share == 1 else ""
+        print(f"\r[{bar:<{WIDTH}}] {words}", end=end, file=sys.stderr, flush=True)
 
     return report

@@ -1,4 +1,4 @@
-"""The options that say what runs, shared by the commands that give advice."""
+"""What commands share: the options that say what runs, and the generator of a seed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import argparse
 from dataclasses import replace
 from typing import TypeAlias
 
+import numpy as np
+
 from specmini import catalog
-from specmini.configuration import Configuration, PlainTime
+from specmini.configuration import Configuration, PlainTime, wording
 from specmini.configuration.defaults import configure
 
-__all__ = ["Commands", "configured", "options"]
+__all__ = ["Commands", "configured", "generator", "options"]
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -44,10 +46,21 @@ def configured(
     given: argparse.Namespace, length: str, acceptance: str, meaning: str
 ) -> Configuration:
     """The configuration of the options and of what a command knows besides."""
+    if not given.target.strip():
+        raise ValueError(f"--target must name a model or a size, such as 8B, got {given.target!r}")
+    if length and wording.read_draft_length(length)[0] is None:
+        raise ValueError(
+            f"--draft-length must be a whole number from 1 on, or 'tree steps,k,tokens', "
+            f"got {length!r}"
+        )
     found = configure(
         given.target,
         given.drafter,
         machine=given.machine,
+        memory=_times(given.memory, 1e9),
+        bandwidth=_times(given.bandwidth, 1e12),
+        peak_flops=_times(given.peak, 1e12),
+        devices=given.devices,
         engine=given.engine,
         weights=given.weights,
         draft_weights=given.draft_weights,
@@ -57,21 +70,27 @@ def configured(
         acceptance=acceptance,
         acceptance_is=meaning,
     )
-    told = {
-        "memory": (given.memory, 1e9),
-        "bandwidth": (given.bandwidth, 1e12),
-        "peak_flops": (given.peak, 1e12),
-    }
-    known = {name: number * unit for name, (number, unit) in told.items() if number is not None}
-    machine = replace(found.machine, **known)
     return replace(
         found,
-        machine=machine,
-        devices=found.devices if given.devices is None else given.devices,
         cost_ratio=given.cost_ratio,
         prompt_share=given.prompt_share,
         plain_times=tuple(sorted(map(_plain_time, given.plain), key=lambda one: one.concurrency)),
     )
+
+
+def generator(seed: int | None) -> np.random.Generator:
+    """Random numbers of a command, new ones each time if no seed is given.
+
+    Raises:
+        ValueError: the seed is negative.
+    """
+    if seed is not None and seed < 0:
+        raise ValueError(f"--seed must be a whole number from 0 on, got {seed}")
+    return np.random.default_rng(seed)
+
+
+def _times(number: float | None, unit: float) -> float | None:
+    return None if number is None else number * unit
 
 
 def _plain_time(text: str) -> PlainTime:

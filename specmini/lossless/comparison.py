@@ -83,7 +83,7 @@ def compare(
     level: float = 0.01,
     catch: float = 0.1,
     turn: int = 16,
-    report: Callable[[int, float], None] | None = None,
+    report: Callable[[int, int, float], None] | None = None,
 ) -> Comparison:
     """Compare the texts of two engines that should write alike.
 
@@ -99,8 +99,8 @@ def compare(
         level: chance of a false alarm, in [1e-6, 0.5].
         catch: total variation distance that a sound sample must be able to show, in (0, 1].
         turn: texts that an engine writes before the other's turn.
-        report: called after each turn with the texts of each engine and prompt so far, and the
-            seconds.
+        report: called after each turn with the texts of each engine and prompt so far, their most,
+            and the seconds.
 
     Raises:
         ValueError: an argument is out of range, or an engine wrote another number of texts.
@@ -129,7 +129,7 @@ def compare(
         done += count
         spent = time.perf_counter() - begun
         if report is not None:
-            report(done, spent)
+            report(done, most, spent)
     tables = [coded(*texts, size) for texts in written]
     found = places([(one, other) for one, other in tables], level, rng)
     return Comparison(found, done, level, share, spent)

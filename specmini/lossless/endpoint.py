@@ -13,6 +13,7 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import json
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Hashable, Mapping
@@ -76,10 +77,11 @@ class Endpoint:
         single("timeout", positive("timeout", self.timeout))
         try:
             parts = urlsplit(self.address)
-            host = parts.hostname
+            host, _ = parts.hostname, parts.port
         except ValueError:
             host = None
-        if not host or parts.scheme not in ("http", "https"):
+        written = self.address.isascii() and not re.search(r"\s", self.address)
+        if not host or not written or parts.scheme not in ("http", "https"):
             raise ValueError(
                 f"address must be such as http://localhost:8000/v1, got {self.address!r}"
             )
@@ -151,7 +153,7 @@ class Endpoint:
         except urllib.error.HTTPError as error:
             said = error.read(500).decode("utf-8", "replace").strip()
             raise ValueError(f"{self._url(path)} answered {error}: {said}") from None
-        except (http.client.HTTPException, OSError, ValueError) as error:
+        except (http.client.HTTPException, OSError, ValueError, RecursionError) as error:
             raise ValueError(f"{self._url(path)} gave no answer: {error}") from None
         if not isinstance(found, dict):
             raise ValueError(f"{self._url(path)} must answer with an object, got {found!r:.200}")

@@ -165,7 +165,9 @@ def between(before: DraftCounts, after: DraftCounts) -> DraftCounts:
         ValueError: a counter went back, nothing was drafted in between, or the two are of
             different sources or lengths.
     """
-    if before.source != after.source or before.draft_length != after.draft_length:
+    counted = [one.by_position is not None for one in (before, after)]
+    unlike = before.draft_length != after.draft_length or counted[0] != counted[1]
+    if before.source != after.source or unlike:
         raise ValueError(
             f"both readings must be of one server, got {before.source} with K = "
             f"{before.draft_length} and {after.source} with K = {after.draft_length}"

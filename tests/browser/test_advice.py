@@ -90,6 +90,28 @@ def test_it_says_what_the_command_says(opened):
         assert_says_what_the_command_says(opened)
 
 
+LABELS = """(svg) => {
+  const line = svg.querySelector("path.sm-interval").getBoundingClientRect();
+  const whole = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll("text.sm-strong")].map((text) => {
+    const box = text.getBoundingClientRect();
+    const apart = box.right < line.left || box.left > line.right || box.bottom < line.top
+      || box.top > line.bottom;
+    return [text.textContent, apart, box.left >= whole.left && box.right <= whole.right];
+  });
+}"""
+
+
+def test_labels_stay_out_of_the_interval_and_in_the_picture(reader, calculator):
+    page, index = calculator
+    opened = Calculator(reader.open(page, width=PHONE), index)
+    for length in (1, 3, 4, 5, 6, 7, 8, 12, 16):
+        opened.set(draft_length=length)
+        labels = opened.box.locator("svg").evaluate(LABELS)
+        assert labels
+        assert [words for words, apart, inside in labels if not (apart and inside)] == [], length
+
+
 def test_typed_measurements_narrow_the_interval(opened):
     def width():
         advice = python_side(opened).advice

@@ -69,7 +69,7 @@ function adviceControls(model, b, choose) {
 function drawAdvice(figure, { gains, best, speedup, low, high, setting: { length: K } }, title) {
   const yTicks = ticks(Math.max(...gains, high, 1.5) * 1.08), label = (length) => `K = ${length}: ${times(gains[length])}`;
   const marks = [{ at: [K, speedup], class: "sm-full", label: K === best ? `${label(K)}, the best` : label(K), below: K < best ? "start" : "end", aside: K < best ? 7 : -7 }];
-  if (K !== best) marks.unshift({ at: [best, gains[best]], class: "sm-best", diamond: true, label: `best ${label(best)}` });
+  if (K !== best) marks.unshift({ at: [best, gains[best]], class: "sm-best", diamond: true, label: `best ${label(best)}`, clear: [K, high] });
   figure.draw({
     x: [0, gains.length - 1], xTicks: gains.map((_, length) => length), xLabel: "draft length K", y: [0, yTicks.at(-1)], yTicks,
     yText: (value) => plain(value) + "×", yLabel: "speedup", band: { to: 1, label: SLOW }, marks, title,

@@ -2,6 +2,7 @@
  * readable on a phone; its height never changes, so that nothing below it moves. What it shows
  * is also said in words by the widget around it. */
 
+const LETTER = 8; // pixels, at most, that a letter of a label takes on average
 const MARGIN = { left: 44, right: 14, top: 28, bottom: 42 };
 
 function chart(height, margin = MARGIN) {
@@ -52,11 +53,19 @@ function chart(height, margin = MARGIN) {
       const across = x(mark.at[0]), down = y(mark.at[1]);
       const shape = { class: "sm-mark " + mark.class, transform: `translate(${at(mark.at)})` };
       // A label below hugs the side on which its curve falls away, and stays out of the line.
-      const side = mark.below || mark.above || (across < left + 70 ? "start" : across > right - 70 ? "end" : "middle");
-      const lift = mark.below ? Math.min(21, bottom - down - 4) : -11;
+      let side = mark.below || mark.above || (across < left + 70 ? "start" : across > right - 70 ? "end" : "middle");
+      let lift = mark.below ? Math.min(21, bottom - down - 4) : -11, aside = mark.aside || 0;
+      const reach = mark.label ? LETTER * mark.label.length : 0;
+      if (mark.below === "end" && across < reach) [side, lift, aside] = ["start", -11, -aside];
+      if (mark.clear) {
+        // Out of an upright line: on the side away from it, or else above its end.
+        const [line, end] = mark.clear, onRight = mark.at[0] > line;
+        if ((onRight ? width - across : across) > reach) side = onRight ? "start" : "end";
+        else if (Math.abs(across - x(line)) < reach) lift = Math.min(lift, y(end) - down - 7);
+      }
       const r = mark.r || 6;
       if (!mark.bare) parts.push(mark.diamond ? s("path", { ...shape, d: `M0,${-r - 1}L${r + 1},0L0,${r + 1}L${-r - 1},0Z` }) : s("circle", { ...shape, r }));
-      if (mark.label) parts.push(s("text", { class: "sm-halo " + (mark.bare ? "" : "sm-strong"), x: across + (mark.aside || 0), y: down + lift, "text-anchor": side }, mark.label));
+      if (mark.label) parts.push(s("text", { class: "sm-halo " + (mark.bare ? "" : "sm-strong"), x: across + aside, y: down + lift, "text-anchor": side }, mark.label));
     }
     title.textContent = spec.title;
     curves.replaceChildren(...parts);
