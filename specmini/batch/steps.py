@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from specmini.batch.attention import Integers, Places, places_of
-from specmini.batch.model import check_pass, check_slot_length, check_trees
+from specmini.batch.model import check_pass, check_slot_length, check_slots, check_trees
 from specmini.checks import single, whole_number
 from specmini.gpt import Config
 from specmini.step_model import Array
@@ -139,6 +139,7 @@ class StepBatch:
         parents: Sequence[Sequence[int]],
     ) -> Array:
         """See more nodes: packed (N, V). Raises ``ValueError`` as ``TreeBatch.forward_tree``."""
+        check_slots(self, slots, tokens)
         known = [len(self._branches[slot]) for slot in slots]
         check_pass(self, slots, tokens, known)
         check_trees(tokens, parents, known)
