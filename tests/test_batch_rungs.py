@@ -5,7 +5,8 @@ import itertools
 
 import numpy as np
 import pytest
-from test_batch_heads import V, head, medusa, module, randomized, shape, target
+import torch
+from test_batch_heads import CONTEXT, D, V, head, medusa, randomized
 from test_batch_serving import models, requests, tables, without_times
 from test_ladder_results import Listening
 
@@ -18,9 +19,10 @@ from specmini.block_verify import verify_block
 from specmini.drafters import Gate, ModelDrafter, NgramTables, SuffixDrafter
 from specmini.drafters.confidence import likely_whole
 from specmini.generate import generate
-from specmini.gpt import GPT
+from specmini.gpt import GPT, Config
 from specmini.heads import Heads
 from specmini.ladder import ChainRung, RoundCosts, chain_rungs, head_rungs, tree_rungs
+from specmini.mtp_module import MtpModule
 from specmini.pair import Pair
 from specmini.sampling import Sampling, greedy, plain
 from specmini.table_model import TableModel
@@ -32,8 +34,11 @@ SLOTS = 3
 costs = RoundCosts(0.1, dict.fromkeys(range(1, 5), 1.2))
 rng = np.random.default_rng(0)
 written = rng.integers(V, size=300)
-draft = randomized(GPT(shape), 0.0, 0)
-draft.load_state_dict(target.state_dict())
+shape = Config(V, CONTEXT, 3, D, 4)  # early exit keeps two blocks of it
+target, draft = (
+    randomized(GPT(shape, torch.Generator().manual_seed(3)), scale, 1) for scale in (0.3, 0.25)
+)
+module = randomized(MtpModule.on_top_of(target), 0.02, 4)
 pair = Pair(target, draft, None, {})
 rungs = (
     *chain_rungs(pair, NgramTables(written, V, 3), [written], {1: costs, SLOTS: costs}),
