@@ -19,7 +19,7 @@ from specmini.theory.topology import depths
 from specmini.verify.chain import check_tokens
 from specmini.verify.tree import DraftTree, VerifyTree, empty_tree, verify_tree
 
-__all__ = ["generate_tree"]
+__all__ = ["check_tree", "generate_tree"]
 
 
 def generate_tree(
@@ -61,7 +61,12 @@ def generate_tree(
         usable = min(nodes, target.context - len(text)) if room else 0
         tree = drafter.propose_tree(text, usable, room, rng) if usable else empty_tree
         drafted = time.perf_counter()
-        _check_tree(tree, usable, room, target, text)
+        check_tree(tree, usable, room, target.vocabulary)
+        if target.length != len(text) - 1:
+            raise ValueError(
+                f"target must have seen {len(text) - 1} tokens after drafting, got "
+                f"{target.length}; a drafter needs a model of its own"
+            )
         tokens: list[int] = tree.tokens.tolist()
         below_last = [-1, *(parent + 1 for parent in tree.parents.tolist())]
         logits = target.forward_tree([text[-1], *tokens], below_last)  # (N + 1, V)
@@ -74,18 +79,21 @@ def generate_tree(
     return write(target, prompt, new_tokens, stop_tokens, play)
 
 
-def _check_tree(
-    tree: DraftTree, nodes: int, levels: int, target: TreeModel, text: Sequence[int]
-) -> None:
-    """Check what a drafter did: it may be the reader's own."""
+def check_tree(tree: DraftTree, nodes: int, levels: int, vocabulary: int) -> None:
+    """Check what a drafter proposed: it may be the reader's own.
+
+    Args:
+        tree: the proposal.
+        nodes: most nodes that were asked for.
+        levels: most tokens on a path.
+        vocabulary: number of token ids V.
+
+    Raises:
+        ValueError: it is larger or deeper, or has a token outside the vocabulary.
+    """
     if len(tree) > nodes:
         raise ValueError(f"tree must have at most {nodes} nodes, got {len(tree)}")
     deepest = int(depths(tree.parents).max(initial=-1)) + 1
     if deepest > levels:
         raise ValueError(f"tree must have at most {levels} levels, got {deepest}")
-    if target.length != len(text) - 1:
-        raise ValueError(
-            f"target must have seen {len(text) - 1} tokens after drafting, got {target.length}; "
-            "a drafter needs a model of its own"
-        )
-    check_tokens(tree.tokens, target.vocabulary, "tree tokens")
+    check_tokens(tree.tokens, vocabulary, "tree tokens")

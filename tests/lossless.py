@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import specmini.drafters.model
+import specmini.drafters.sapling
 import specmini.drafters.tree
 import specmini.generate
 import specmini.generate_tree
@@ -139,6 +140,7 @@ class Engine:
     block_verify: types.ModuleType
     tree: types.ModuleType
     model_drafter: types.ModuleType
+    sapling: types.ModuleType
     tree_drafter: types.ModuleType
     generate: types.ModuleType
     generate_tree: types.ModuleType
@@ -150,18 +152,20 @@ class Engine:
             specmini.verify.block,
             specmini.verify.tree,
             specmini.drafters.model,
+            specmini.drafters.sapling,
             specmini.drafters.tree,
             specmini.generate,
             specmini.generate_tree,
         )
         engine = cls(*(copied(module, breakages) for module in modules))
+        engine.tree_drafter.Sapling = engine.sapling.Sapling
         engine.generate.generate.__kwdefaults__["verify"] = engine.verify.verify
         engine.generate_tree.generate_tree.__kwdefaults__["verify"] = engine.tree.verify_tree
         return engine
 
     def walked(self) -> Engine:
         """The same with ``draw`` as a choice that a ``Walker`` can follow."""
-        drawing = self.verify, self.block_verify, self.tree, self.model_drafter, self.tree_drafter
+        drawing = self.verify, self.block_verify, self.tree, self.model_drafter, self.sapling
         for module in drawing:
             module.draw = lambda weights, rng: rng.choose(weights)
         return self

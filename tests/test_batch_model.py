@@ -9,7 +9,7 @@ from half_exact import half_exact_gpt
 
 from specmini.batch import fast
 from specmini.batch.fast import BatchChoice, FastBatch, batch_candidates, fast_batch
-from specmini.batch.model import SideBySide
+from specmini.batch.side_by_side import SideBySide
 from specmini.batch.steps import StepBatch
 from specmini.engine.fast_model import FastModel
 from specmini.engine.table_model import TableModel, random_table
@@ -85,9 +85,9 @@ def test_what_a_pass_runs_is_the_step_measured_at_the_nearest_number_of_tokens(m
     ran = []
 
     def recorded(model, name):
-        return lambda tokens, cache, places, last_only: (
+        return lambda tokens, cache, places, last_only, joined: (
             ran.append(name),
-            np.zeros((len(tokens), 50), np.float32),
+            (np.zeros((len(tokens), 50), np.float32), np.zeros((len(tokens), 32), np.float32)),
         )[1]
 
     monkeypatch.setattr(fast, "_step", recorded)

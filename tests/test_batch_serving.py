@@ -10,8 +10,8 @@ import torch
 from specmini.batch import serving
 from specmini.batch.drafter import BatchModelDrafter
 from specmini.batch.fast import BatchChoice, FastBatch, batch_candidates
-from specmini.batch.model import SideBySide
 from specmini.batch.serving import Request, Server, requests_for
+from specmini.batch.side_by_side import SideBySide
 from specmini.drafters import ModelDrafter
 from specmini.engine.table_model import TableModel, random_table
 from specmini.engine.threads import single_thread

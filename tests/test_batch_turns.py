@@ -7,9 +7,9 @@ import pytest
 
 from specmini.batch.drafter import BatchModelDrafter
 from specmini.batch.latency import AllSlots
-from specmini.batch.model import SideBySide
 from specmini.batch.rounds import BatchRound
 from specmini.batch.serving import Request, Server, requests_for
+from specmini.batch.side_by_side import SideBySide
 from specmini.batch.turns import batch_cell, running_queue, steady_rounds, take_turns
 from specmini.engine.table_model import TableModel, random_table
 from specmini.generate import Round

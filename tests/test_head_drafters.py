@@ -195,5 +195,5 @@ def test_bad_arguments_are_named():
         engine.read([V], np.zeros((1, D), np.float32))
     with pytest.raises(ValueError, match=r"count must be in \[1, 3\], got 4"):
         MedusaEngine(medusa).guesses(np.zeros(D, np.float32), 4)
-    with pytest.raises(ValueError, match=r"feature must have shape \(8,\), got \(3,\)"):
+    with pytest.raises(ValueError, match=r"feature must have shape \(8,\) or \(R, 8\), got \(3,\)"):
         MedusaEngine(medusa).guesses(np.zeros(3, np.float32), 1)

@@ -6,6 +6,7 @@ from lossless import Breakage, Engine, exact_text, largest_error, outcomes
 from test_lossless import pair, samplings
 
 from specmini import generate_tree as tree_loop
+from specmini.drafters import sapling
 from specmini.drafters import tree as tree_drafters
 from specmini.engine.table_model import TableModel, random_table
 from specmini.engine.uncached_model import UncachedModel
@@ -81,12 +82,12 @@ def test_a_text_that_may_stop_early(engine):
 
 breakages = {
     "children drawn as if nothing was drawn before": (
-        tree_drafters,
+        sapling,
         "self._q[node], self._left[node] = q, q.copy()",
         "self._q[node] = self._left[node] = q",
     ),
     "rows of another node": (
-        tree_drafters,
+        sapling,
         "probs[places[node] + 1] = q",
         "probs[places[node]] = q",
     ),

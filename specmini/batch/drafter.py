@@ -9,9 +9,10 @@ import numpy as np
 
 from specmini.batch.draws import draw_each
 from specmini.batch.model import BatchModel
-from specmini.checks import choice
+from specmini.checks import FloatArray, choice
 from specmini.drafters import AcceptanceRule, Drafter
-from specmini.sampling import Sampling
+from specmini.drafters.model import KeepGoing
+from specmini.sampling import Sampling, plain
 from specmini.verify import Draft, Verdict, empty_draft
 
 __all__ = ["BatchDrafter", "BatchModelDrafter", "SideBySideDrafter"]
@@ -61,16 +62,22 @@ class BatchModelDrafter:
         model: the draft model, which is this drafter's alone, with a slot for each of the target's.
         sampling: applied to its logits; that of the target, for the textbook rule to accept most.
         rule: what is drafted and what the verdict is told, as in ``ModelDrafter``.
+        keep_going: whether to draft another token for a sequence, as in ``ModelDrafter``.
 
     Raises:
         ValueError: an unknown rule.
     """
 
     def __init__(
-        self, model: BatchModel, sampling: Sampling, rule: AcceptanceRule = "textbook"
+        self,
+        model: BatchModel,
+        sampling: Sampling,
+        rule: AcceptanceRule = "textbook",
+        keep_going: KeepGoing | None = None,
     ) -> None:
         choice("rule", rule, get_args(AcceptanceRule))
         self.model, self.sampling, self.rule = model, sampling, rule
+        self.keep_going = keep_going
         self._drafted: dict[int, tuple[int, int]] = {}  # by slot: tokens of the text, of the draft
 
     def admit(self, slots: Sequence[int], prompts: Sequence[Sequence[int]]) -> None:
@@ -93,7 +100,10 @@ class BatchModelDrafter:
         draft_lengths: Sequence[int],
         rngs: Sequence[np.random.Generator],
     ) -> list[Draft]:
-        """Guess at most so many tokens for each; fewer where the draft model's context ends."""
+        """Guess at most so many tokens for each.
+
+        Fewer where the draft model's context ends, or it is unsure.
+        """
         context, lengths = self.model.context, self.model.lengths
         # the last guess is never fed back
         steps = [
@@ -104,8 +114,11 @@ class BatchModelDrafter:
         tokens = np.zeros((len(slots), longest), np.int64)  # (R, K)
         probs = np.zeros((len(slots), longest, self.model.vocabulary))  # (R, K, V)
         unseen = [list(text[lengths[slot] :]) for slot, text in zip(slots, texts, strict=True)]
+        thoughts: list[list[FloatArray]] = [[] for _ in slots]  # each (V,), at temperature 1
         for step in range(longest):
             rows = [row for row, wanted in enumerate(steps) if wanted > step]
+            if not rows:
+                break
             logits = self.model.forward(
                 [slots[row] for row in rows], [unseen[row] for row in rows], last_only=True
             )  # (R', V)
@@ -117,6 +130,11 @@ class BatchModelDrafter:
             tokens[rows, step], probs[rows, step] = drawn, q
             for row, token in zip(rows, drawn, strict=True):
                 unseen[row] = [token]
+            if self.keep_going is not None:
+                for row, thought in zip(rows, plain.probs(logits), strict=True):
+                    thoughts[row].append(thought)
+                    if not self.keep_going(thoughts[row]):
+                        steps[row] = step + 1
         self._drafted = {
             slot: (len(text), wanted)
             for slot, text, wanted in zip(slots, texts, steps, strict=True)

@@ -19,11 +19,12 @@ import numpy as np
 import torch
 
 from specmini.batch.attention import places_of
-from specmini.batch.model import BatchModel, SideBySide
+from specmini.batch.model import BatchEngine
 from specmini.batch.passes import CompiledBatchStep, NumpyBatchStep, TorchBatchStep
+from specmini.batch.side_by_side import SideBySideEngines
 from specmini.batch.steps import BatchStep, StepBatch, new_batch_cache
 from specmini.checks import single, whole_number
-from specmini.engine.fast_model import fast_model, prepared
+from specmini.engine.fast_model import FastModel, prepared
 from specmini.engine.kernels import available_kernels, is_half_exact
 from specmini.engine.threads import single_thread
 from specmini.engine.torch_model import TorchModel
@@ -48,7 +49,7 @@ class BatchChoice:
 
 
 class FastBatch(StepBatch):
-    """A ``BatchModel`` in float32 on the CPU, for S sequences.
+    """A ``BatchEngine`` in float32 on the CPU, for S sequences.
 
     Which candidates win is measured once a process for each shape and S, on one thread. A step
     does not set the number of threads itself; use it inside ``single_thread``.
@@ -76,8 +77,8 @@ class FastBatch(StepBatch):
         super().__init__(model.config, slots, choose)
 
 
-def fast_batch(model: GPT, slots: int) -> BatchModel:
-    """The fastest ``BatchModel`` for a GPT here.
+def fast_batch(model: GPT, slots: int) -> BatchEngine:
+    """The fastest ``BatchEngine`` for a GPT here.
 
     For one slot it is ``fast_model``'s, so that a batch of one is the engine of the single
     sequence. On a GPU, or not in float32, ``TorchModel`` runs slot by slot.
@@ -92,8 +93,8 @@ def fast_batch(model: GPT, slots: int) -> BatchModel:
     slots = single("slots", whole_number("slots", slots, minimum=1))
     weight = model.wte.weight
     if weight.device.type != "cpu" or weight.dtype != torch.float32:
-        return SideBySide([TorchModel(model) for _ in range(slots)])
-    return SideBySide([fast_model(model)]) if slots == 1 else FastBatch(model, slots)
+        return SideBySideEngines([TorchModel(model) for _ in range(slots)])
+    return SideBySideEngines([FastModel(model)]) if slots == 1 else FastBatch(model, slots)
 
 
 def batch_candidates(model: GPT) -> dict[str, Callable[[], BatchStep]]:

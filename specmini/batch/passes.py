@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812, the name everyone knows
 from torch import Tensor, nn
 
-from specmini.batch.attention import Integers, Places, attention
+from specmini.batch.attention import Integers, Places, attention, lowest
 from specmini.engine.kernels import Kernel
 from specmini.engine.numpy_model import NumpyStep, _times
 from specmini.engine.step_model import Array
@@ -31,10 +31,19 @@ class NumpyBatchStep(NumpyStep):
         model: the weights, which are copied.
     """
 
-    def run(self, tokens: Integers, cache: Array, places: Places, last_only: bool) -> Array:
-        """Logits after (N,) packed tokens: (N, V), or (R, V) after each slot's last."""
+    def run(
+        self,
+        tokens: Integers,
+        cache: Array,
+        places: Places,
+        last_only: bool,
+        joined: Array | None = None,
+    ) -> tuple[Array, Array]:
+        """As ``BatchStep``."""
         attend = attention(places)
         x = self._embedded(tokens, places.positions)  # (N, D)
+        if joined is not None:
+            x += joined
         count, heads = len(tokens), cache.shape[3]
         for matrices, stored in zip(self._blocks, cache, strict=True):
             qkv = _times(self._normed(x), matrices.qkv)  # (N, 3D)
@@ -43,8 +52,7 @@ class NumpyBatchStep(NumpyStep):
             padded[:, :-1] = mixed
             x += _times(padded, matrices.mixed)
             x += self._hidden(x, matrices)
-        rows = x[places.last] if last_only else x  # (R, D) or (N, D)
-        return _times(self._normed(rows), self._head)
+        return self._read_out(x, places.last if last_only else slice(None))
 
 
 class TorchBatchStep:
@@ -65,22 +73,29 @@ class TorchBatchStep:
         self._before = [compiled(BeforeAttention(block, kernel)) for block in blocks]
         self._after = [compiled(AfterAttention(block, kernel)) for block in blocks]
         head = kernel(embeddings, torch.zeros(model.config.vocabulary))
-        self._head = compiled(nn.Sequential(model.ln_f, head))
+        self._read_out = compiled(_ReadOut(model.ln_f, head))
 
     @torch.inference_mode()
-    def __call__(self, tokens: Integers, cache: Array, places: Places, last_only: bool) -> Array:
-        """Logits after (N,) packed tokens: (N, V), or (R, V) after each slot's last."""
+    def __call__(
+        self,
+        tokens: Integers,
+        cache: Array,
+        places: Places,
+        last_only: bool,
+        joined: Array | None = None,
+    ) -> tuple[Array, Array]:
+        """As ``BatchStep``."""
         attend = attention(places)
         rows = self._embeddings[tokens] + self._positions[places.positions]  # (N, D)
+        if joined is not None:
+            rows += joined
         x = torch.from_numpy(rows)  # (N, D)
         for before, after, stored in zip(self._before, self._after, cache, strict=True):
             qkv = before(x).numpy().reshape(len(tokens), 3, self._heads, -1)  # (N, 3, H, D/H)
             qkv[:, 0] *= self._scale
             x = after(x, torch.from_numpy(attend(qkv, stored)))
-        if last_only:
-            x = x[torch.from_numpy(places.last)]  # (R, D)
-        logits: Array = self._head(x).numpy()  # (N, V) or (R, V)
-        return logits
+        logits, features = self._read_out(x, torch.from_numpy(places.last) if last_only else None)
+        return logits.numpy(), features.numpy()
 
 
 class CompiledBatchStep:
@@ -95,18 +110,45 @@ class CompiledBatchStep:
         self._run = compiled(_Whole(model, kernel))
 
     @torch.inference_mode()
-    def __call__(self, tokens: Integers, cache: Array, places: Places, last_only: bool) -> Array:
-        """Logits after (N,) packed tokens: (N, V), or (R, V) after each slot's last."""
-        logits: Array = self._run(
+    def __call__(
+        self,
+        tokens: Integers,
+        cache: Array,
+        places: Places,
+        last_only: bool,
+        joined: Array | None = None,
+    ) -> tuple[Array, Array]:
+        """As ``BatchStep``."""
+        masks = [
+            torch.from_numpy(np.where(sees, np.float32(0), lowest))  # (T, W)
+            for sees in places.sees or ()
+        ]
+        logits, features = self._run(
             torch.from_numpy(tokens),
             torch.from_numpy(places.positions),
             torch.from_numpy(cache),
             places.slots,
             places.past,
             places.new,
+            masks,
             torch.from_numpy(places.last) if last_only else None,
-        ).numpy()  # (N, V) or (R, V)
-        return logits
+            None if joined is None else torch.from_numpy(joined),
+        )  # (N, V) or (R, V), and (N, D)
+        return logits.numpy(), features.numpy()
+
+
+class _ReadOut(nn.Module):
+    """What stands behind the blocks."""
+
+    def __init__(self, norm: nn.Module, head: nn.Module) -> None:
+        super().__init__()
+        self.norm, self.head = norm, head
+
+    def forward(self, x: Tensor, last: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The stream (N, D) to logits of all rows or of the last ones, and features (N, D)."""
+        features = self.norm(x)  # (N, D)
+        rows = features if last is None else features[last]
+        return self.head(rows), features
 
 
 class _Whole(nn.Module):
@@ -119,8 +161,8 @@ class _Whole(nn.Module):
         self.blocks = nn.ModuleList(
             _BatchBlock(block, kernel) for block in model.h if isinstance(block, Block)
         )
-        self.ln_f = model.ln_f
-        self.head = kernel(self.embeddings, torch.zeros(model.config.vocabulary))
+        head = kernel(self.embeddings, torch.zeros(model.config.vocabulary))
+        self.read_out = _ReadOut(model.ln_f, head)
 
     def forward(
         self,
@@ -130,17 +172,19 @@ class _Whole(nn.Module):
         slots: list[int],
         past: list[int],
         new: list[int],
+        masks: list[Tensor],
         last: Tensor | None,
-    ) -> Tensor:
-        """(N,) packed tokens and positions, the cache and places to (N, V) or (R, V)."""
+        joined: Tensor | None,
+    ) -> tuple[Tensor, Tensor]:
+        """(N,) packed tokens and positions, the cache and places to logits and features."""
         x = F.embedding(tokens, self.embeddings) + F.embedding(positions, self.positions)  # (N, D)
+        if joined is not None:
+            x = x + joined
         layers = cache.unbind(0)  # each (2, S, H, C, D/H)
         for layer, block in enumerate(self.blocks):
-            x = block(x, layers[layer], slots, past, new)
-        if last is not None:
-            x = x[last]  # (R, D)
-        logits: Tensor = self.head(self.ln_f(x))
-        return logits
+            x = block(x, layers[layer], slots, past, new, masks)
+        found: tuple[Tensor, Tensor] = self.read_out(x, last)
+        return found
 
 
 class _BatchBlock(nn.Module):
@@ -153,9 +197,15 @@ class _BatchBlock(nn.Module):
         self.after = AfterAttention(block, kernel)
 
     def forward(
-        self, x: Tensor, cache: Tensor, slots: list[int], past: list[int], new: list[int]
+        self,
+        x: Tensor,
+        cache: Tensor,
+        slots: list[int],
+        past: list[int],
+        new: list[int],
+        masks: list[Tensor],
     ) -> Tensor:
-        """(N, D) to (N, D); cache is (2, S, H, C, D/H)."""
+        """(N, D) to (N, D); cache is (2, S, H, C, D/H), a mask of a tree (T, W)."""
         count, width = x.shape[0], x.shape[1]
         qkv = self.before(x).view(count, 3, self.heads, -1)  # (N, 3, H, D/H)
         mixed = torch.empty([count, self.heads, qkv.shape[3]])  # (N, H, D/H)
@@ -168,7 +218,9 @@ class _BatchBlock(nn.Module):
             stored[:, :, seen:] = part[1:]
             keys, values = stored.unbind(0)  # each (H, past + T, D/H)
             scores = torch.bmm(part[0] * scale, keys.transpose(1, 2))  # (H, T, past + T)
-            if new[row] > 1:
+            if len(masks) > 0:
+                scores[:, :, -masks[row].shape[1] :] += masks[row]
+            elif new[row] > 1:
                 future = torch.full([new[row], new[row]], -float("inf")).triu_(1)  # (T, T)
                 scores[:, :, seen:] += future
             mixed[start:stop] = torch.bmm(torch.softmax(scores, -1), values).transpose(0, 1)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from specmini.generate import Round
-from specmini.verify import Verdict
+from specmini.generate import Played, Round
 
 __all__ = ["BatchRound", "shared"]
 
@@ -42,34 +41,33 @@ class BatchRound:
 
 
 def shared(
-    proposed: Sequence[list[int]],
-    verdicts: Sequence[Verdict],
-    gained: Sequence[tuple[int, ...]],
-    clock: tuple[float, float, float, float],
+    played: Sequence[Played], gained: Sequence[tuple[int, ...]], begun: float, ended: float
 ) -> tuple[Round, ...]:
     """The rounds of rows, with their shares of the times, as in ``BatchRound.rows``.
 
     Args:
-        proposed: tokens drafted for each of R rows.
-        verdicts: what the target made of them.
+        played: what the round came to for each of R rows; all read the same clock.
         gained: tokens each text gained.
-        clock: readings before the drafts, after them, after the pass and at the end.
+        begun: when the drafter began, in seconds of the same clock.
+        ended: when the round was over.
     """
-    begun, drafted, passed, ended = clock
-    count, all_drafted = len(proposed), sum(map(len, proposed))
+    drafted, passed = played[0].draft_ended, played[0].pass_ended
+    count, all_drafted = len(played), sum(len(one.drafted) for one in played)
     rounds = []
-    for tokens, verdict, new in zip(proposed, verdicts, gained, strict=True):
-        of_draft = len(tokens) / all_drafted if all_drafted else 1 / count
+    for one, new in zip(played, gained, strict=True):
+        of_draft = len(one.drafted) / all_drafted if all_drafted else 1 / count
         draft = (drafted - begun) * of_draft
-        target = (passed - drafted) * (len(tokens) + 1) / (all_drafted + count)
+        target = (passed - drafted) * (len(one.drafted) + 1) / (all_drafted + count)
         rounds.append(
             Round(
-                drafted=tuple(tokens),
-                n_accepted=verdict.n_accepted,
+                drafted=tuple(one.drafted),
+                n_accepted=len(one.path),
                 tokens=new,
                 draft_seconds=draft,
                 target_seconds=target,
                 seconds=draft + target + (ended - passed) / count,
+                parents=one.parents,
+                path=None if one.parents is None else one.path,
             )
         )
     return tuple(rounds)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -23,11 +23,12 @@ import numpy as np
 from specmini.batch.drafter import BatchDrafter
 from specmini.batch.model import BatchModel
 from specmini.batch.rounds import BatchRound, shared
-from specmini.batch.verdicts import verify_each
+from specmini.batch.row import BatchRow
+from specmini.batch.verdicts import VerifyEach, verify_each
 from specmini.checks import choice, single, whole_number
-from specmini.generate import Ending, Generation, Round, checked_draft_length
+from specmini.generate import Generation, Played, checked_draft_length
 from specmini.sampling import Sampling
-from specmini.verify.chain import Draft, Verdict, check_tokens, empty_draft
+from specmini.verify.chain import Draft, check_tokens, empty_draft
 
 __all__ = ["Admission", "Request", "Server", "Service", "requests_for"]
 
@@ -62,37 +63,6 @@ class Service:
     rounds: tuple[BatchRound, ...]
 
 
-@dataclass
-class _Row:
-    """A text that is being written."""
-
-    request: int
-    slot: int
-    text: list[int]
-    prompt_length: int
-    new_tokens: int
-    limit: int
-    rng: np.random.Generator
-    prefill_seconds: float = 0.0
-    stopped: bool = False
-    rounds: list[Round] = field(default_factory=list)
-
-    @property
-    def is_done(self) -> bool:
-        return self.stopped or len(self.text) >= self.limit
-
-    @property
-    def generation(self) -> Generation:
-        tokens = tuple(self.text[self.prompt_length :])
-        ending: Ending = "length" if len(tokens) == self.new_tokens else "context"
-        return Generation(
-            tokens=tokens,
-            rounds=tuple(self.rounds),
-            ending="stop token" if self.stopped else ending,
-            prefill_seconds=self.prefill_seconds,
-        )
-
-
 class Server:
     """Serves requests round by round.
 
@@ -105,6 +75,7 @@ class Server:
         draft_length: most tokens to guess a round for a sequence, K.
         stop_tokens: a text ends with the first of these.
         admission: when a free slot is filled: at once, or when all are free.
+        verify: the rule that accepts tokens, for example ``verdicts.one_by_one(verify_block)``.
 
     Attributes:
         finished: texts that have ended, by number of their request.
@@ -123,16 +94,17 @@ class Server:
         draft_length: int = 0,
         stop_tokens: Collection[int] = (),
         admission: Admission = "continuous",
+        verify: VerifyEach = verify_each,
     ) -> None:
         draft_length = checked_draft_length(draft_length, drafter is not None)
         self._stops = frozenset(stop_tokens)
         check_tokens(list(self._stops), target.vocabulary, "stop_tokens")
         self._admission = choice("admission", admission, get_args(Admission))
-        self._target, self._sampling = target, sampling
+        self._target, self._sampling, self._verify = target, sampling, verify
         self._drafter, self._draft_length = drafter, draft_length
         self._requests: Iterator[tuple[int, Request]] = enumerate(requests)
         self._free = list(range(len(target.lengths)))
-        self._rows: list[_Row] = []
+        self._rows: list[BatchRow] = []
         self.finished: dict[int, Generation] = {}
 
     def round(self) -> BatchRound | None:
@@ -147,33 +119,17 @@ class Server:
         rows = self._rows
         if not rows:
             return None
-        slots = [row.slot for row in rows]
         begun = time.perf_counter()
         # a round adds one token more than it drafts, so the last one drafts less
-        usable = [min(self._draft_length, row.limit - len(row.text) - 1) for row in rows]
-        drafts = self._propose(slots, usable)
-        drafted = time.perf_counter()
-        proposed: list[list[int]] = [draft.tokens.tolist() for draft in drafts]
-        self._check_drafts(drafts, usable)
-        logits = self._target.forward(
-            slots, [[row.text[-1], *tokens] for row, tokens in zip(rows, proposed, strict=True)]
-        )  # (N, V)
-        passed = time.perf_counter()
-
-        probs = self._sampling.probs(logits)  # (N, V)
-        verdicts = verify_each(probs, drafts, [row.rng for row in rows])
-        if self._drafter is not None:
-            self._drafter.observe(slots, verdicts)
-        gained = [
-            self._extend(row, tokens, verdict)
-            for row, tokens, verdict in zip(rows, proposed, verdicts, strict=True)
-        ]
+        played = self._play(rows, [row.limit - len(row.text) - 1 for row in rows])
+        gained = [self._extend(row, one) for row, one in zip(rows, played, strict=True)]
         ended = time.perf_counter()
+        drafted, passed = played[0].draft_ended, played[0].pass_ended
 
         done = BatchRound(
             slots=len(self._target.lengths),
             requests=tuple(row.request for row in rows),
-            rows=shared(proposed, verdicts, gained, (begun, drafted, passed, ended)),
+            rows=shared(played, gained, begun, ended),
             draft_seconds=drafted - begun,
             target_seconds=passed - drafted,
             seconds=ended - begun,
@@ -187,7 +143,7 @@ class Server:
     def _admit(self) -> float:
         """Fill free slots; the seconds it took to read the prompts."""
         begun = time.perf_counter()
-        new: list[_Row] = []
+        new: list[BatchRow] = []
         if self._admission == "continuous" or not self._rows:
             for number, request in self._waiting():
                 new.append(self._begin(number, request))
@@ -199,8 +155,7 @@ class Server:
             self._target.forward(
                 [row.slot for row in unread], [row.text[:-1] for row in unread], last_only=True
             )
-        if self._drafter is not None:
-            self._drafter.admit([row.slot for row in new], [row.text for row in new])
+        self._welcome([row.slot for row in new], [row.text for row in new])
         seconds = time.perf_counter() - begun
         tokens = sum(len(row.text) for row in new)
         for row in new:
@@ -216,7 +171,7 @@ class Server:
                 return
             yield found
 
-    def _begin(self, number: int, request: Request) -> _Row:
+    def _begin(self, number: int, request: Request) -> BatchRow:
         """Check a request and give it a slot."""
         context = self._target.context
         if not 1 <= len(request.prompt) < context:
@@ -227,7 +182,7 @@ class Server:
         check_tokens(request.prompt, self._target.vocabulary, "prompt")
         new_tokens = single("new_tokens", whole_number("new_tokens", request.new_tokens, minimum=1))
         text = [int(token) for token in request.prompt]
-        return _Row(
+        return BatchRow(
             request=number,
             slot=self._free.pop(0),
             text=text,
@@ -237,31 +192,65 @@ class Server:
             rng=request.rng,
         )
 
-    def _propose(self, slots: Sequence[int], usable: Sequence[int]) -> list[Draft]:
-        """A draft for each row."""
-        if self._drafter is None:
-            return [empty_draft] * len(slots)
-        return self._drafter.propose(
-            slots, [row.text for row in self._rows], usable, [row.rng for row in self._rows]
-        )
+    def _welcome(self, slots: Sequence[int], texts: Sequence[Sequence[int]]) -> None:
+        """Show the drafter new texts, which the target has read."""
+        if self._drafter is not None:
+            self._drafter.admit(slots, texts)
 
-    def _check_drafts(self, drafts: Sequence[Draft], usable: Sequence[int]) -> None:
+    def _play(self, rows: Sequence[BatchRow], room: Sequence[int]) -> list[Played]:
+        """What a round comes to for each row, before stop tokens are looked for.
+
+        Args:
+            rows: R rows; the target is one token behind their texts, and is left with the accepted
+                tokens seen.
+            room: tokens of a draft that each could use.
+        """
+        usable = [min(self._draft_length, most) for most in room]
+        slots = [row.slot for row in rows]
+        drafts = [empty_draft] * len(rows)
+        if self._drafter is not None:
+            texts, rngs = [row.text for row in rows], [row.rng for row in rows]
+            drafts = self._drafter.propose(slots, texts, usable, rngs)
+        drafted = time.perf_counter()
+        proposed: list[list[int]] = [draft.tokens.tolist() for draft in drafts]
+        self._check_drafts(rows, drafts, usable)
+        logits = self._target.forward(
+            slots, [[row.text[-1], *tokens] for row, tokens in zip(rows, proposed, strict=True)]
+        )  # (N, V)
+        passed = time.perf_counter()
+        probs = self._sampling.probs(logits)  # (N, V)
+        verdicts = self._verify(probs, drafts, [row.rng for row in rows])
+        if self._drafter is not None:
+            self._drafter.observe(slots, verdicts)
+        return [
+            Played(tokens, tuple(range(one.n_accepted)), one.next_token, drafted, passed)
+            for tokens, one in zip(proposed, verdicts, strict=True)
+        ]
+
+    def _check_drafts(
+        self, rows: Sequence[BatchRow], drafts: Sequence[Draft], usable: Sequence[int]
+    ) -> None:
         """Check what a drafter did: it may be the reader's own."""
         if len(drafts) != len(usable):
             raise ValueError(f"drafts must be {len(usable)}, one a slot, got {len(drafts)}")
-        lengths = self._target.lengths
-        for row, draft, most in zip(self._rows, drafts, usable, strict=True):
+        for draft, most in zip(drafts, usable, strict=True):
             if len(draft) > most:
                 raise ValueError(f"draft must have at most {most} tokens, got {len(draft)}")
+        self._check_target(rows)
+
+    def _check_target(self, rows: Sequence[BatchRow]) -> None:
+        """Check that no drafter ran the target."""
+        lengths = self._target.lengths
+        for row in rows:
             if lengths[row.slot] != len(row.text) - 1:
                 raise ValueError(
                     f"target must have seen {len(row.text) - 1} tokens in slot {row.slot} after "
                     f"drafting, got {lengths[row.slot]}; a drafter needs a model of its own"
                 )
 
-    def _extend(self, row: _Row, proposed: list[int], verdict: Verdict) -> tuple[int, ...]:
+    def _extend(self, row: BatchRow, played: Played) -> tuple[int, ...]:
         """Add what a round gained to a text, and cut the target back to it."""
-        gained = [*proposed[: verdict.n_accepted], verdict.next_token]
+        gained = [*(played.drafted[place] for place in played.path), played.next_token]
         stops = [place for place, token in enumerate(gained) if token in self._stops]
         if stops:
             gained, row.stopped = gained[: stops[0] + 1], True

@@ -7,16 +7,21 @@ flatter speculation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 import numpy as np
 
 from specmini.batch.draws import draw_each
 from specmini.checks import FloatArray
-from specmini.verify.chain import Draft, Verdict, check_rows, check_tokens, residual
+from specmini.verify.chain import Draft, Verdict, Verify, check_rows, check_tokens, residual
 
-__all__ = ["verify_each"]
+__all__ = ["VerifyEach", "one_by_one", "verify_each"]
+
+VerifyEach = Callable[
+    [FloatArray, Sequence[Draft], Sequence[np.random.Generator]], Sequence[Verdict]
+]
+"""From packed target probabilities, drafts and sources of randomness to verdicts."""
 
 
 def verify_each(
@@ -57,6 +62,22 @@ def verify_each(
         Verdict(n_accepted, token)
         for n_accepted, token in zip(accepted, draw_each(weights, rngs), strict=True)
     ]
+
+
+def one_by_one(verify: Verify) -> VerifyEach:
+    """A rule for one sequence, applied to each of many."""
+
+    def verdicts(
+        target_probs: FloatArray, drafts: Sequence[Draft], rngs: Sequence[np.random.Generator]
+    ) -> list[Verdict]:
+        ends = np.cumsum([len(draft) + 1 for draft in drafts]).tolist()  # (R,)
+        rows = [
+            target_probs[end - len(draft) - 1 : end]
+            for draft, end in zip(drafts, ends, strict=True)
+        ]
+        return [verify(p, draft, rng) for p, draft, rng in zip(rows, drafts, rngs, strict=True)]
+
+    return verdicts
 
 
 def _accepted(p: FloatArray, draft: Draft, rng: np.random.Generator) -> int:

@@ -9,7 +9,7 @@ Then the ladder, from the simplest up; what needs torch is imported from its own
     medusa      heads on the target's last feature, each blind to the others (torch)
     feature     a head that reads that feature and goes on from its own, as in EAGLE (torch)
     mtp         the same with a block as wide as the target's, and its head, as in DeepSeek (torch)
-    tree        several tokens for one place
+    tree        several tokens for one place; sapling is one while it grows
 
 and what goes around a drafter: ``confidence`` stops a draft where the model is unsure, ``gate``
 decides in each round whether and how far to speculate.

@@ -113,6 +113,13 @@ class SuffixDrafter:
             path = self._earlier.add(path, int(token))
         self._begin()  # the running text may have longer matches now
 
+    def fellow(self) -> SuffixDrafter:
+        """A drafter for another text, which shares what was counted in the earlier ones."""
+        other = SuffixDrafter((), self.depth, self.factor, self.min_chance)
+        other._earlier = self._earlier
+        other._begin()
+        return other
+
     def propose(self, text: Sequence[int], draft_length: int, rng: np.random.Generator) -> Draft:
         """Guess at most K tokens; none if the text's last token is new."""
         self._read(text)

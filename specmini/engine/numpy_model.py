@@ -112,12 +112,14 @@ class NumpyStep:
             x += self._hidden(x, matrices)
         return self._read_out(x)
 
-    def _read_out(self, x: Array) -> tuple[Array, Array]:
-        """The stream after the blocks, (T, D), to logits (T, V) and features (T, D)."""
+    def _read_out(
+        self, x: Array, rows: slice | NDArray[np.int64] = slice(None)
+    ) -> tuple[Array, Array]:
+        """The stream after the blocks, (T, D), to logits of some rows and features (T, D)."""
         normed = self._normed(x)  # (T, D + 1)
         features = normed[:, :-1] * self._gain  # (T, D)
         features += self._bias
-        return _times(normed, self._head), features
+        return _times(normed[rows], self._head), features
 
     def _embedded(self, tokens: Ids, positions: slice | NDArray[np.int64]) -> Array:
         """Tokens at their positions: T of each to (T, D)."""

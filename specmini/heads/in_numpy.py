@@ -19,17 +19,29 @@ from specmini.heads.feature_head import FeatureHead
 from specmini.heads.medusa_heads import MedusaHeads
 from specmini.verify.chain import check_tokens
 
-__all__ = ["FeatureEngine", "FeatureStep", "JoinedStep", "MedusaEngine", "feature_engine"]
+__all__ = [
+    "FeatureEngine",
+    "FeatureStep",
+    "HeadJoin",
+    "Join",
+    "JoinedStep",
+    "MedusaEngine",
+    "feature_engine",
+]
 
 
-class FeatureStep(Protocol):
-    """The forward pass of a head that reads features; ``tokens`` and ``cache`` as in ``Step``."""
+class Join(Protocol):
+    """What a head adds to embedded tokens; rows of mean 0."""
 
     def from_target(self, features: Array) -> Array:
         """What features of the target add to the tokens behind them: (T, D) to (T, d)."""
 
     def from_self(self, own: Array) -> Array:
-        """What the head's own last state adds to the next token: (1, d) to (1, d)."""
+        """What the head's own last states add to the next tokens: (T, d) to (T, d)."""
+
+
+class FeatureStep(Join, Protocol):
+    """The forward pass of a head that reads features; ``tokens`` and ``cache`` as in ``Step``."""
 
     def after_last(
         self, tokens: Sequence[int], joined: Array, cache: Array, past: int
@@ -147,11 +159,10 @@ class JoinedStep(NumpyStep):
         return logits[0], own
 
 
-class _HeadStep(JoinedStep):
-    """The ``FeatureStep`` of a feature head."""
+class HeadJoin:
+    """The ``Join`` of a feature head, whose weights are copied."""
 
     def __init__(self, head: FeatureHead) -> None:
-        super().__init__(head.draft)
         self._from_target = _array(_centered(head.from_target.weight.T))  # (D, d)
         self._from_self = _array(_centered(head.from_self.weight.T))  # (d, d)
 
@@ -161,9 +172,17 @@ class _HeadStep(JoinedStep):
         return joined
 
     def from_self(self, own: Array) -> Array:
-        """(1, d) to (1, d)."""
-        joined: Array = np.dot(own, self._from_self)  # (1, d)
+        """(T, d) to (T, d)."""
+        joined: Array = np.dot(own, self._from_self)  # (T, d)
         return joined
+
+
+class _HeadStep(HeadJoin, JoinedStep):
+    """The ``FeatureStep`` of a feature head."""
+
+    def __init__(self, head: FeatureHead) -> None:
+        JoinedStep.__init__(self, head.draft)
+        HeadJoin.__init__(self, head)
 
 
 def feature_engine(head: FeatureHead) -> FeatureEngine:
@@ -194,24 +213,27 @@ class MedusaEngine:
         """Logits of the first ``count`` heads.
 
         Args:
-            feature: (D,) of the last token that the target has seen.
+            feature: (D,) of the last token that the target has seen, or (R, D) of R sequences.
             count: heads to ask, in [1, K].
 
         Returns:
-            (count, V); row k is about the token k + 2 places after the one of the feature.
+            (count, V) or (count, R, V); row k is about the token k + 2 places after the one of the
+            feature.
 
         Raises:
             ValueError: ``count`` is out of range, or the feature has another shape.
         """
         if not 1 <= count <= self.config.heads:
             raise ValueError(f"count must be in [1, {self.config.heads}], got {count}")
-        if feature.shape != (self.config.feature_width,):
+        if feature.ndim not in (1, 2) or feature.shape[-1] != self.config.feature_width:
             raise ValueError(
-                f"feature must have shape {(self.config.feature_width,)}, got {feature.shape}"
+                f"feature must have shape ({self.config.feature_width},) or "
+                f"(R, {self.config.feature_width}), got {feature.shape}"
             )
-        rows = np.empty((count, self.config.vocabulary), np.float32)  # (count, V)
+        shape = (count, *feature.shape[:-1], self.config.vocabulary)
+        rows = np.empty(shape, np.float32)  # (count, V) or (count, R, V)
         for row, (inner, bias), outer in zip(rows, self._inner, self._outer, strict=False):
-            hidden = np.dot(feature, inner)  # (D,)
+            hidden = np.dot(feature, inner)  # (D,) or (R, D)
             hidden += bias
             hidden /= 1 + np.exp(-hidden)  # SiLU
             hidden += feature

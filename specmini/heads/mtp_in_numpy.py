@@ -19,7 +19,7 @@ from specmini.gpt import GPT
 from specmini.heads.in_numpy import FeatureEngine, JoinedStep
 from specmini.heads.mtp_module import MtpModule
 
-__all__ = ["mtp_engine"]
+__all__ = ["MtpJoin", "as_gpt", "mtp_engine"]
 
 
 def mtp_engine(module: MtpModule) -> FeatureEngine:
@@ -32,14 +32,17 @@ def mtp_engine(module: MtpModule) -> FeatureEngine:
     return FeatureEngine(_MtpStep(module), module.config, module.config.width)
 
 
-class _MtpStep(JoinedStep):
-    """The ``FeatureStep`` of an MTP module; its features are as wide as itself, d = D."""
+class MtpJoin:
+    """The ``Join`` of an MTP module, whose weights are copied; it is as wide as the target, d = D.
+
+    Attributes:
+        named: (V, D) what each token is before anything joins it, rows of mean 0.
+    """
 
     def __init__(self, module: MtpModule) -> None:
-        super().__init__(_as_gpt(module))
         with torch.no_grad():
             named = module.from_token(module.token_norm(module.embedding))  # (V, D)
-        self._embeddings = _array(_centered(named))  # (V, D)
+        self.named = _array(_centered(named))  # (V, D)
         joins = _after_norm(module.feature_norm, module.from_feature.weight)  # (D + 1, D)
         *matrix, shift = _centered(joins)
         self._matrix, self._shift = _array(torch.stack(matrix)), _array(shift)  # (D, D), (D,)
@@ -55,16 +58,28 @@ class _MtpStep(JoinedStep):
         return joined
 
     def from_self(self, own: Array) -> Array:
-        """The same for one row, (1, D) to (1, D), in the fewest calls."""
-        row = own[0]  # (D,)
+        """The same."""
+        return self.from_target(own) if len(own) > 1 else self._one(own[0])[None]
+
+    def _one(self, row: Array) -> Array:
+        """The same for one, (D,) to (D,), in the fewest calls."""
         centered = row - np.add.reduce(row) / len(row)  # (D,)
         centered /= math.sqrt(np.dot(centered, centered) / len(row) + self._feature_epsilon)
         joined: Array = np.dot(centered, self._matrix)  # (D,)
         joined += self._shift
-        return joined[None]
+        return joined
 
 
-def _as_gpt(module: MtpModule) -> GPT:
+class _MtpStep(MtpJoin, JoinedStep):
+    """The ``FeatureStep`` of an MTP module."""
+
+    def __init__(self, module: MtpModule) -> None:
+        JoinedStep.__init__(self, as_gpt(module))
+        MtpJoin.__init__(self, module)
+        self._embeddings = self.named
+
+
+def as_gpt(module: MtpModule) -> GPT:
     """The module's block between the target's positions and head."""
     with torch.device("meta"):  # no memory: every weight is replaced
         made = GPT(module.config)

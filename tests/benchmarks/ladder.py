@@ -5,8 +5,8 @@
 
 FOLDER holds the corpus in tokens, as training makes it: the n-gram tables are counted there, and
 the suffix drafter has seen texts from there. Plain decoding takes turns with every rung, so each
-speedup is against the plain steps of its own minute. Batch 1 has all rungs; batch 16 those that do
-not look into the target.
+speedup is against the plain steps of its own minute. Every rung runs for one sequence and in a
+batch of 16, there with drafts of fewer lengths.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from batch_speedup import texts_of
 from speedup import NEW_TOKENS, PAST, PROMPT_TOKENS, SEED, about, kernels_of, prompts_of
 
 from specmini import theory
-from specmini.batch.drafter import BatchModelDrafter, SideBySideDrafter
 from specmini.batch.fast import fast_batch
+from specmini.batch.latency import AllSlots
 from specmini.batch.serving import Server
 from specmini.batch.turns import Turns, batch_cell, running_queue, steady_rounds
 from specmini.batch.turns import take_turns as serve_in_turns
 from specmini.drafters import NgramTables, StaticTreeDrafter
-from specmini.drafters.early_exit import early_exit
 from specmini.engine.cached_model import CachedModel
 from specmini.engine.numpy_model import NumpyModel
 from specmini.generate import Round, generate
@@ -38,6 +37,7 @@ from specmini.heads.trained import load_heads
 from specmini.ladder.results import Ladder, LadderRow, store_ladder
 from specmini.ladder.rungs import (
     ChainRung,
+    RoundCosts,
     TreeRung,
     broad_shape,
     chain_rungs,
@@ -58,6 +58,7 @@ from specmini.theory.tree_shape import best_tree, expected_tokens
 from specmini.training import streams
 
 LEVELS = 4
+BATCH = 16
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,14 @@ def expected_of_chain(rung: ChainRung, rounds: Sequence[Round], length: int) -> 
         return float(theory.tokens_per_round(rate, length))
     counts = np.bincount([len(round.drafted) for round in rounds], minlength=length + 1)  # (K + 1,)
     return float(hit_rate.tokens_per_round_by_length(counts / counts.sum(), rate))
+
+
+def expected_of_tree(rung: TreeRung, rounds: Sequence[Round], nodes: int) -> float:
+    """E from rates by depth and rank; of trees that change shape nothing is known."""
+    if not rung.has_one_shape:
+        return float("nan")
+    rates = tree_acceptance(rounds, LEVELS, nodes).rates
+    return statistics.mean(expected_tokens(round.parents, rates) for round in rounds)
 
 
 def chain_rows(rung, kind, temperature, target, prompts, repeats) -> Iterator[LadderRow]:
@@ -157,46 +166,57 @@ def tree_rows(rung: TreeRung, kind, temperature, target, prompts, repeats) -> It
     for nodes in rung.nodes:
         rounds = [r for prompt in runs[nodes] for text in prompt for r in text.rounds]
         rounds = [r for r in rounds if r.parents is not None]
-        expected = float("nan")
-        if rung.has_one_shape:
-            rates = tree_acceptance(rounds, LEVELS, nodes).rates
-            expected = statistics.mean(expected_tokens(r.parents, rates) for r in rounds)
+        expected = expected_of_tree(rung, rounds, nodes)
         measured = cell_of(runs[0], runs[nodes], max(len(r.drafted) for r in rounds))
         yield LadderRow(rung.name, 1, kind, temperature, nodes, measured, expected, is_tree=True)
 
 
-def batch_rows(rung: ChainRung, kind, temperature, pair, batch, turns) -> Iterator[LadderRow]:
-    """A rung in a batch; drafts of a model are made for all slots at once."""
+def batch_rows(
+    rung: ChainRung | TreeRung, kind, temperature, pair, batch, turns
+) -> Iterator[LadderRow]:
+    """A rung in a batch, beside plain serving of the same queue."""
     sampling, texts = Sampling(temperature), texts_of(kind, pair)
-    lengths = [length for length in rung.lengths if length in (2, 4)]
-    models = {"draft model": pair.draft, "early exit": early_exit(pair.target, 2)}
 
-    def server(length: int, rng) -> Server:
+    def server(most: int, rng) -> Server:
         target = fast_batch(pair.target, batch)
         queue = running_queue(texts, batch, PROMPT_TOKENS, NEW_TOKENS, rng)
-        if not length:
+        if not most:
             return Server(target, queue, sampling=sampling)
-        if rung.name in models:
-            drafter = BatchModelDrafter(fast_batch(models[rung.name], batch), sampling)
-        else:
-            single = pair.target_model()  # no rung here looks into it
-            drafter = SideBySideDrafter([rung.make(single, sampling) for _ in range(batch)])
-        return Server(target, queue, sampling=sampling, drafter=drafter, draft_length=length)
+        return rung.serve(target, queue, sampling, most)
 
-    ways = (0, *lengths)
+    ways = (0, *rung.batch_lengths)
     rngs = np.random.default_rng([SEED, batch]).spawn(len(ways))
     servers = {way: server(way, rng) for way, rng in zip(ways, rngs, strict=True)}
     taken = serve_in_turns(servers, turns, dict.fromkeys(ways, 12))
-    for length in lengths:
-        turns_taken: Turns = taken[length]
+    is_tree = isinstance(rung, TreeRung)
+    for most in rung.batch_lengths:
+        turns_taken: Turns = taken[most]
         rounds = [row for turn in turns_taken for row in steady_rounds(turn)]
-        if any(len(row.drafted) == length for row in rounds):
-            measured = batch_cell(taken[0], turns_taken, length)
-            expected = expected_of_chain(rung, rounds, length)
-            yield LadderRow(rung.name, batch, kind, temperature, length, measured, expected)
+        longest = max(len(row.drafted) for row in rounds)
+        if longest:
+            measured = batch_cell(taken[0], turns_taken, min(most, longest))
+            if is_tree:
+                expected = expected_of_tree(rung, rounds, most)
+            else:
+                expected = expected_of_chain(rung, rounds, measured.draft_length)
+            yield LadderRow(rung.name, batch, kind, temperature, most, measured, expected, is_tree)
 
 
-BATCHED = ("prompt lookup", "suffix matching", "n-gram tables", "early exit", "draft model")
+def round_costs(pair: Pair, batch: int) -> RoundCosts:
+    """c of the draft model and v by draft length, of passes timed alone."""
+    rng = np.random.default_rng(SEED)
+    if batch == 1:
+        target, draft = pair.target_model(), pair.draft_model()
+        given = {"past": PAST, "rng": rng, "sampling": plain}
+    else:
+        target, draft = (
+            AllSlots(fast_batch(model, batch), rng, plain) for model in (pair.target, pair.draft)
+        )
+        given = {"past": PAST, "rng": rng}
+    checks = pass_times(target, range(1, 10), repeats=60 if batch == 1 else 8, **given)
+    step = pass_times(draft, [1], repeats=300 if batch == 1 else 40, **given)
+    costs = {length: checks.over(length + 1) / checks.over(1) for length in range(1, 9)}
+    return RoundCosts(step.over(1) / checks.over(1), costs)
 
 
 def everything(
@@ -209,16 +229,12 @@ def everything(
 ) -> Iterator[LadderRow]:
     """All rows; the shapes of the static trees are left in ``shapes``."""
     target = pair.target_model()
-    rng = np.random.default_rng(SEED)
     tables = NgramTables(np.concatenate([data.code, data.prose]), target.vocabulary, 4)
-    given = {"past": PAST, "rng": rng, "sampling": plain}
-    checks = pass_times(target, range(1, 10), repeats=60, **given)
-    step = pass_times(pair.draft_model(), [1], repeats=300, **given).over(1) / checks.over(1)
-    costs = {length: checks.over(length + 1) / checks.over(1) for length in range(1, 9)}
+    costs = {batch: round_costs(pair, batch) for batch in (1, BATCH)}
     for kind in plan.kinds:
         earlier = training_texts(data, kind, 200)
         rungs = (
-            *chain_rungs(pair, tables, earlier, step, costs),
+            *chain_rungs(pair, tables, earlier, costs),
             *head_rungs(load_heads(pair, heads)),
         )
         prompts = prompts_of(kind, plan.prompts, pair)
@@ -228,12 +244,13 @@ def everything(
                     yield from chain_rows(rung, kind, temperature, target, prompts, plan.repeats)
             shape = shape_for(pair, target, Sampling(temperature), earlier[:6])
             shapes[f"{kind}, T {temperature:g}"] = shape
-            for tree in tree_rungs(pair, shape):
+            trees = tree_rungs(pair, shape)
+            for tree in trees:
                 if only in tree.name:
                     yield from tree_rows(tree, kind, temperature, target, prompts, plan.repeats)
-            for rung in rungs:
-                if rung.name in BATCHED and only in rung.name:
-                    yield from batch_rows(rung, kind, temperature, pair, 16, plan.batch_turns)
+            for rung in (*rungs, *trees):
+                if only in rung.name:
+                    yield from batch_rows(rung, kind, temperature, pair, BATCH, plan.batch_turns)
 
 
 def table(rows: Sequence[LadderRow]) -> Table:
