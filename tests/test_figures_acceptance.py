@@ -47,18 +47,6 @@ def test_overlap_shows_white_space_and_takes_no_token_for_a_formula():
     ET.fromstring(figure._repr_svg_())
 
 
-def test_spread_counts_every_context_once_and_marks_the_means():
-    values = {"prose": np.linspace(0, 1, 101), "code": np.full((4, 5), 0.5)}
-    figure = acceptance.spread(values)
-    for (kind, one), patch in zip(values.items(), axes_of(figure).patches, strict=True):
-        shares, edges, _ = patch.get_data()
-        assert shares.sum() == pytest.approx(1)
-        assert (edges[0], edges[-1]) == (0, 1)
-        assert f"{kind}: mean {one.mean():.2f}" in figure.description
-    means = [line.get_xdata()[0] for line in axes_of(figure).lines]
-    assert means == pytest.approx([0.5, 0.5])
-
-
 @pytest.mark.parametrize(
     ("agreeing", "differing", "share", "claim"),
     [
@@ -84,8 +72,6 @@ def test_textbook_by_agreement_mixes_the_two_and_says_where_it_is_lowest(
         (lambda: acceptance.overlap(WORDS, P[:5], Q), r"target_probs must have shape \(6,\)"),
         (lambda: acceptance.overlap(WORDS, P, Q / 2), r"draft_probs must sum to 1, got 0.5"),
         (lambda: acceptance.overlap(WORDS, P, Q, 6), r"shown must be in \[1, 6\), got 6"),
-        (lambda: acceptance.spread({"a": [1.2]}), r"overlaps\['a'\] must be a number in \[0, 1\]"),
-        (lambda: acceptance.spread({"a": []}), "overlaps must not be empty, got none for 'a'"),
         (
             lambda: acceptance.textbook_by_agreement([1, 1], [0, 1], [0, 1], 0.5),
             "temperatures must be at least two and rise",
@@ -108,7 +94,6 @@ def test_what_cannot_be_drawn_is_refused(call, message):
 def test_words_and_ids_of_each_figure_are_its_own():
     figures = [
         acceptance.overlap(WORDS, P, Q, shown=4),
-        acceptance.spread({"prose": P, "code": Q}),
         acceptance.textbook_by_agreement(HEATS, [1, 0.5, 1], [0, 0.5, 1], 0.5),
     ]
     ids = [i for figure in figures for i in re.findall(r'\bid="([^"]+)"', figure._repr_svg_())]

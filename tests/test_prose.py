@@ -174,10 +174,21 @@ def reading_minutes(notebook):
 
 @by_teaching_name
 def test_stated_reading_time_is_true(path):
-    notebook = load(path)
-    text = "\n".join(markdown(notebook))
-    stated = int(re.search(r"\*\*Reading time:\*\* (\d+) minutes", text)[1])
-    assert abs(stated - reading_minutes(notebook)) <= 1.5
+    assert abs(stated_minutes(path.stem) - reading_minutes(load(path))) <= 1.5
+
+
+def stated_minutes(name):
+    text = "\n".join(markdown(load(BOOK / f"{name}.ipynb")))
+    return int(re.search(r"\*\*Reading time:\*\* (\d+) minutes", text)[1])
+
+
+def test_the_front_page_adds_up_the_minutes_of_the_chapters_that_it_names():
+    text = "\n".join(markdown(load(BOOK / "index.ipynb")))
+    rows = re.findall(r"^\* - .*\n  - (.*)\n  - (\d+)$", text, re.MULTILINE)
+    whole = [row for row in rows if "{ref}" not in row[0]]  # a section states no minutes
+    assert len(whole) >= 4
+    for pages, minutes in whole:
+        assert int(minutes) == sum(map(stated_minutes, re.findall(r"\{doc\}`(\w+)`", pages))), pages
 
 
 FORBIDDEN = re.compile(

@@ -1,6 +1,6 @@
-"""Figures of the chapter on acceptance: overlap in one context, its spread, and temperature."""
+"""Figures of the chapter on acceptance: overlap in one context, and temperature."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,45 +68,6 @@ def overlap(
         f"The shared parts sum to {shared:.2f}.",
         figure,
     )
-
-
-def spread(overlaps: Mapping[str, ArrayLike]) -> ThemedFigure:
-    """How Σ min(p, q) spreads over contexts, one outline a kind of text, with the means.
-
-    Args:
-        overlaps: kind of text to its overlaps in [0, 1], any shape; 1 to 4 kinds.
-
-    Raises:
-        ValueError: there are too many kinds, one is empty, or an overlap is out of range.
-    """
-    looks = line_looks("overlaps", len(overlaps))
-    parts = {}
-    for kind, values in overlaps.items():
-        parts[kind] = checks.probability(f"overlaps[{kind!r}]", values).ravel()
-        if not parts[kind].size:
-            raise ValueError(f"overlaps must not be empty, got none for {kind!r}")
-    low, high = np.quantile(np.concatenate(list(parts.values())), [0.1, 0.9])
-    claim = f"One context in ten accepts less than {low:.2f}, one in ten more than {high:.2f}"
-    edges = np.linspace(0, 1, 26)
-    words = []
-    with canvas(claim, height=270) as (figure, [axes]):
-        for (kind, values), (role, style, _) in zip(parts.items(), looks, strict=True):
-            share = np.histogram(values, edges)[0] / values.size
-            axes.stairs(share, edges, color=COLOR[role], linestyle=style, linewidth=1.8,
-                        label=f"{kind}, mean {values.mean():.2f}")  # fmt: skip
-            axes.axvline(values.mean(), color=COLOR[role], linestyle=style, linewidth=1)
-            words.append(f"{kind}: mean {values.mean():.2f}, standard deviation {values.std():.2f}")
-        axes.set_xlim(0, 1)
-        axes.set_ylim(0, None)
-        axes.set_xlabel("chance of acceptance β in one context")
-        axes.set_ylabel("share of contexts")
-        axes.legend(loc="upper left")
-    return ThemedFigure(
-        "acceptance-spread", claim,
-        f"Histograms of the chance of acceptance over contexts. {'; '.join(words)}. "
-        f"Tenth percentile {low:.2f}, ninetieth {high:.2f}.",
-        figure,
-    )  # fmt: skip
 
 
 def textbook_by_agreement(
