@@ -7,6 +7,7 @@
 * Fresh numbers: executed chapters are cached, and the cache is void once the package changes or
   another version of something is installed.
 * Practice: see ``specmini.practice.site``.
+* A face: the logo, and what other sites show of a page, see ``specmini.social``.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from specmini import __version__, formulas, icons, notebooks, palette
+from specmini import __version__, dead_rules, formulas, icons, logo, notebooks, palette, social
 from specmini.figures.style import themed_svg
 from specmini.practice import site as practice_site
 from specmini.widgets import assemble
@@ -137,6 +138,12 @@ def _configure(app: Sphinx, config: Config) -> None:
         (assets / name).write_text(script, encoding="utf-8")
     (assets / "specmini.css").write_text(assemble.stylesheet(), encoding="utf-8")
     practice_site.write_files(assets)
+    logo.write_files(assets)
+    images = {f"image_{mode}": str(assets / name) for mode, name in logo.LOGO.items()}
+    # the title stands beside the picture, which then needs no words of its own
+    brand = {"logo": images | {"text": config.project, "alt_text": ""}}
+    config.html_theme_options = {**config.html_theme_options, **brand}
+    config.html_favicon = str(assets / logo.FAVICON)
     config.html_static_path.append(str(assets))
 
 
@@ -229,6 +236,7 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
         if mended != text:
             page.write_text(mended, encoding="utf-8")
     icons.cut_icons(site)
+    dead_rules.drop_dead_rules(site)
     for pattern in UNUSED_ASSETS:
         for unused in (site / "_static").glob(pattern):
             unused.unlink()
@@ -240,6 +248,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Entry point for Sphinx."""
     formulas.setup(app)
     practice_site.setup(app)
+    social.setup(app)
     app.add_css_file("book.css")
     app.connect("config-inited", _configure)
     app.connect("html-page-context", _add_progress, priority=90)
