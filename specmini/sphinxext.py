@@ -236,10 +236,10 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
         if mended != text:
             page.write_text(mended, encoding="utf-8")
     icons.cut_icons(site)
-    dead_rules.drop_dead_rules(site)
     for pattern in UNUSED_ASSETS:
         for unused in (site / "_static").glob(pattern):
             unused.unlink()
+    dead_rules.drop_dead_rules(site)  # what is gone must not count as a place that names a class
     for source in (site / "_sources").rglob("*.ipynb"):  # what the download button offers
         nbformat.write(notebooks.normalized(notebooks.read(source)), source)
 

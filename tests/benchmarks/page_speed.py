@@ -1,4 +1,4 @@
-"""How fast the built pages are on a slow phone: arrival, layout shift, slider to repaint.
+"""How fast the built pages are on a slow phone: weight, arrival, layout shift, slider to repaint.
 
 Run by hand after ``make book``: ``python tests/benchmarks/page_speed.py``. The network is held to
 1.6 Mbit/s with 150 ms of delay and the processor to a quarter of its speed. Not a test: clocks on
@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from browser import built_site
-from browser.looks import OBSERVE_SHIFTS
+from browser.looks import OBSERVE_SHIFTS, wire_bytes
 from browser.reader import DESK, PHONE, SCROLL_THROUGH, Reader
 
 BITS_PER_SECOND = 1.6e6
@@ -90,14 +90,16 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def report_arrival(reader: Reader, page: str, width: int, repeats: int) -> None:
-    times, shifts = [], []
+    times, shifts, loaded = [], [], set()
     for _ in range(repeats):
         tab = patient(reader, page, width)
         times.append(tab.evaluate(TIMES))
         tab.evaluate(SCROLL_THROUGH)
         shifts.append(sum(shift["value"] for shift in tab.evaluate("layoutShifts")))
+        loaded = set(reader.requested)
         reader.close()
-    parts = [f"{page:26s}{width:5d} px"]
+    weight = sum(wire_bytes(reader.site / name) for name in loaded)
+    parts = [f"{page:26s}{width:5d} px", f"{weight / 1000:5.1f} KB"]
     for name in ("paint", "load", "ready"):
         known = [run[name] for run in times if run[name] is not None]
         parts.append(f"{name} {statistics.median(known) / 1e3:5.2f} s" if known else " " * 13)
