@@ -61,7 +61,7 @@ def _plain(node: nodes.Node) -> str:
     if isinstance(node, nodes.math | nodes.math_block):
         return as_text(node.astext())
     if isinstance(node, nodes.Text):
-        return node.astext()
+        return str(node)
     between = " " if isinstance(node, nodes.admonition) else ""
     parts = (part for part in node.children if not isinstance(part, nodes.title))
     return between.join(map(_plain, parts))
