@@ -39,7 +39,7 @@ def css_variable(role: str) -> str:
 
 
 def css_variables() -> str:
-    """CSS that defines every role for both modes.
+    """CSS that defines every role for both modes, and the page's own color as ``--sm-page``.
 
     The book theme sets ``data-theme`` on ``<html>``; JupyterLab sets
     ``data-jp-theme-light="false"`` on ``<body>``. Anywhere else the light values hold.
@@ -47,7 +47,7 @@ def css_variables() -> str:
 
     def block(selector: str, mode: str) -> str:
         lines = (f"{css_variable(role)}:{getattr(color, mode)}" for role, color in ROLES.items())
-        return f"{selector}{{{';'.join(lines)}}}\n"
+        return f"{selector}{{--sm-page:{getattr(PAGE, mode)};{';'.join(lines)}}}\n"
 
     dark = 'html[data-theme="dark"],body[data-jp-theme-light="false"]'
     return block(":root", "light") + block(dark, "dark")

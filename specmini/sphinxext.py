@@ -7,6 +7,7 @@
 * Fresh numbers: executed chapters are cached, and the cache is void once the package changes or
   another version of something is installed.
 * Practice: see ``specmini.practice.site``. Colab and Binder: see ``specmini.publish.launch``.
+* A face: the logo, and what other sites show of a page, see ``specmini.site.social``.
 """
 
 import hashlib
@@ -29,7 +30,7 @@ from specmini import __version__, notebooks, palette
 from specmini.figures.style import themed_svg
 from specmini.practice import site as practice_site
 from specmini.publish import launch
-from specmini.site import formulas, icons
+from specmini.site import dead_rules, formulas, icons, logo, social
 from specmini.widgets import assemble
 from specmini.widgets.page import MIME as WIDGET_MIME
 from specmini.widgets.progress import read_mark
@@ -140,6 +141,12 @@ def _configure(app: Sphinx, config: Config) -> None:
         (assets / name).write_text(script, encoding="utf-8")
     (assets / "specmini.css").write_text(assemble.stylesheet(), encoding="utf-8")
     practice_site.write_files(assets)
+    logo.write_files(assets)
+    images = {f"image_{mode}": str(assets / name) for mode, name in logo.LOGO.items()}
+    # the title stands beside the picture, which then needs no words of its own
+    brand = {"logo": images | {"text": config.project, "alt_text": ""}}
+    config.html_theme_options = {**config.html_theme_options, **brand}
+    config.html_favicon = str(assets / logo.FAVICON)
     config.html_static_path.append(str(assets))
 
 
@@ -235,6 +242,7 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
     for pattern in UNUSED_ASSETS:
         for unused in (site / "_static").glob(pattern):
             unused.unlink()
+    dead_rules.drop_dead_rules(site)  # what is gone must not count as a place that names a class
     package = launch.settle_buttons(app.config.html_theme_options)
     for source in (site / "_sources").rglob("*.ipynb"):  # what the download button offers
         offered = notebooks.normalized(notebooks.read(source))
@@ -245,6 +253,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Entry point for Sphinx."""
     formulas.setup(app)
     practice_site.setup(app)
+    social.setup(app)
     app.add_css_file("book.css")
     app.connect("config-inited", _configure)
     app.connect("html-page-context", _add_progress, priority=90)

@@ -57,6 +57,8 @@ def test_css_defines_every_role_in_both_modes():
         assert css.count(f"{palette.css_variable(role)}:") == 2
         assert color.light in css
         assert color.dark in css
+    assert f"--sm-page:{palette.PAGE.light}" in css
+    assert f"--sm-page:{palette.PAGE.dark}" in css
 
 
 def test_colors_are_distinct_so_that_each_maps_back_to_one_role():

@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
@@ -11,6 +12,7 @@ from docutils import nodes
 
 from specmini import notebooks, palette, sphinxext
 from specmini.figures import tokens
+from specmini.site import logo
 from specmini.widgets import assemble
 from specmini.widgets.page import MIME as WIDGET_MIME
 
@@ -106,19 +108,31 @@ def test_the_cache_sees_what_is_really_installed():
     assert {"numpy", "matplotlib"} <= found
 
 
+def images_of(config):
+    return [config.html_theme_options["logo"][f"image_{mode}"] for mode in logo.MODES]
+
+
 def test_configuring_names_the_cache_writes_assets_and_clears_old_reports(tmp_path):
     site = tmp_path / "html"
     report = site / "reports" / "book" / "editor.err.log"
     report.parent.mkdir(parents=True)
     report.write_text("Traceback")
-    config = SimpleNamespace(html_static_path=[])
+    config = SimpleNamespace(
+        html_static_path=[], html_theme_options={"show_toc_level": 2}, project="The book"
+    )
     sphinxext._configure(SimpleNamespace(outdir=str(site)), config)
     assert not (site / "reports").exists()
     assert f"{tmp_path}" in config.nb_execution_cache_path
     assert config.html_static_path == [str(tmp_path / "assets")]
     names = {path.name for path in (tmp_path / "assets").iterdir()}
     taken_along = {"specmini-cards.apkg", "specmini-sheet-a4.pdf", "specmini-sheet-letter.pdf"}
-    assert names == {"book.css", "specmini.css", *assemble.files()} | taken_along
+    mark = {logo.FAVICON, *logo.LOGO.values()}
+    assert names == {"book.css", "specmini.css", *assemble.files()} | taken_along | mark
+    assert {Path(config.html_favicon), *map(Path, images_of(config))} <= {
+        tmp_path / "assets" / name for name in mark
+    }
+    assert config.html_theme_options["show_toc_level"] == 2
+    assert config.html_theme_options["logo"]["text"] == "The book"
     assert "--sm-draft:" in (tmp_path / "assets" / "book.css").read_text(encoding="utf-8")
 
 

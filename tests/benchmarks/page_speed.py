@@ -1,4 +1,4 @@
-"""How fast the built pages are on a slow phone: arrival, layout shift, slider to repaint.
+"""How fast the built pages are on a slow phone: weight, arrival, layout shift, slider to repaint.
 
 Run by hand after ``make book``: ``python tests/benchmarks/page_speed.py``. The network is held to
 1.6 Mbit/s with 150 ms of delay and the processor to a quarter of its speed. Not a test: clocks on
@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from browser import built_site
-from browser.looks import OBSERVE_SHIFTS
+from browser.looks import OBSERVE_SHIFTS, wire_bytes
 from browser.reader import DESK, PHONE, SCROLL_THROUGH, Reader
 
 BITS_PER_SECOND = 1.6e6
@@ -90,14 +90,17 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def report_arrival(reader: Reader, page: str, width: int, repeats: int) -> None:
-    times, shifts = [], []
+    times, shifts, loaded = [], [], set()
     for _ in range(repeats):
+        before = len(reader.requested)
         tab = patient(reader, page, width)
         times.append(tab.evaluate(TIMES))
         tab.evaluate(SCROLL_THROUGH)
         shifts.append(sum(shift["value"] for shift in tab.evaluate("layoutShifts")))
+        loaded = set(reader.requested[before:])
         reader.close()
-    parts = [f"{page:26s}{width:5d} px"]
+    weight = sum(wire_bytes(reader.site / name) for name in loaded)
+    parts = [f"{page:26s}{width:5d} px", f"{weight / 1000:5.1f} KB"]
     for name in ("paint", "load", "ready"):
         known = [run[name] for run in times if run[name] is not None]
         parts.append(f"{name} {statistics.median(known) / 1e3:5.2f} s" if known else " " * 13)
@@ -124,6 +127,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=3, help="visits; medians are printed")
     parser.add_argument("--moves", type=int, default=100, help="of each slider")
+    parser.add_argument("--pages", nargs="*", help="such as book/editor.html; all by default")
     options = parser.parse_args()
     site = built_site.SITE.resolve()
     if not (site / "index.html").exists():
@@ -137,11 +141,14 @@ def main() -> None:
         )
         reader = Reader(browser, site, server.origin)
         print(f"{BITS_PER_SECOND / 1e6} Mbit/s, {DELAY} ms, processor {SLOWDOWN} times slower")
-        for page in built_site.pages():
+        chosen = options.pages or built_site.pages()
+        for page in chosen:
             for width in (PHONE, DESK):
                 report_arrival(reader, page, width, options.repeats)
         for kind in ("explorer", "roof", "player", "overlap"):
             for page, index in built_site.widgets(kind):
+                if page not in chosen:
+                    continue
                 report_sliders(reader, kind, page, index, options.moves)
         browser.close()
 

@@ -11,7 +11,7 @@ from browser.facts import nothing_wrong
 from browser.reader import DESK, PHONE
 from specmini.widgets import assemble
 
-BUDGET = 400  # kilobytes (thousands of bytes) after gzip, for everything a first visit loads
+BUDGET = 250  # kilobytes (thousands of bytes) after gzip, for everything a first visit loads
 # A <link> of any other kind makes a browser fetch something.
 POINTING_LINKS = {"canonical", "alternate", "author", "license", "index", "search", "next", "prev"}
 CSS_ADDRESS = re.compile(
