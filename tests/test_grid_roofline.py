@@ -5,7 +5,11 @@ import pytest
 
 from specmini import catalog
 from specmini.record.grid_forecast import forecast_grid
-from specmini.record.grid_roofline import grid_drafts, roofline_grid_speedup
+from specmini.record.grid_roofline import (
+    formula_crossings,
+    grid_drafts,
+    roofline_grid_speedup,
+)
 from specmini.record.vllm_grid import cache_pool, speculative_cells, tokens_held
 from specmini.roofline.deployment import Deployment
 
@@ -57,3 +61,18 @@ def test_bad_input_is_named():
         roofline_grid_speedup(cost_ratios={"x": 0.1})
     with pytest.raises(ValueError, match=r"cost_ratios must be .*got -1"):
         roofline_grid_speedup(cost_ratios={"EAGLE-3 head": -1.0})
+
+
+def test_the_formula_names_the_load_from_which_on_each_setting_loses():
+    forecast = forecast_grid()
+    told = formula_crossings(forecast)
+    assert told[:6] == pytest.approx([238, 193, 155, 128, 107, 91], abs=1)  # EAGLE-3, K = 1 to 6
+    doublings = np.ceil(np.log2(told))  # the first load of the grid that is not below
+    seen = np.log2([one.measured for one in forecast.crossings()])
+    assert (np.abs(doublings - seen) <= 1).all()
+    assert (doublings == seen).sum() == 13  # of 18
+
+
+def test_formula_crossings_name_an_unknown_machine():
+    with pytest.raises(ValueError, match="machine must be one of"):
+        formula_crossings(forecast_grid(), "abacus")

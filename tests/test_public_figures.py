@@ -69,22 +69,6 @@ def test_tokens_and_throughput_tell_both_stories_and_the_batch():
     assert "room for 76 requests" in figure.description
 
 
-def test_published_batches_count_losses_and_name_sources():
-    names = ("EAGLE-3, SGLang", "EAGLE, SGLang", "EAGLE-3, vLLM", "EAGLE, vLLM")
-    series = [batch_tables.find_series(name) for name in names]
-    figure = public.published_batches("eagle-batches", series)
-    assert (
-        figure.claim == "4 of 4 series end lower than they begin, and 2 lose, the first by batch 24"
-    )
-    drawn = lines(figure.drawing.axes[0])
-    for one in series:
-        np.testing.assert_allclose(drawn[one.name], np.transpose([one.batch, one.speedup]))
-        assert f"({one.source}, {one.tier})" in figure.description
-    alone = public.published_batches("one", series[:1])
-    assert alone.claim == "1 of 1 series end lower than they begin, and none loses"
-    assert ", and 1 loses, the" in public.published_batches("two", series[:2]).claim
-
-
 def overlay(name):
     series = batch_tables.find_series(name)
     return {
@@ -121,7 +105,5 @@ def test_figures_refuse_what_they_cannot_draw(forecast):
         public.grid_speedups(forecast, 7)
     with pytest.raises(ValueError, match=r"draft_length must be one of .*got 0"):
         public.tokens_and_throughput("Qwen3-4B", 0)
-    with pytest.raises(ValueError, match="series must hold 1 to 4 series, got 0"):
-        public.published_batches("none", [])
     with pytest.raises(ValueError, match="forecasts must hold 1 to 4 series, got 0"):
         public.grid_errors({})

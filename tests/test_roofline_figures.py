@@ -57,6 +57,17 @@ def test_by_load_draws_the_curves_and_says_their_ends_and_peaks():
     assert "two: 1.00 at 1, 2.00 at 2." in figure.description
 
 
+def test_by_load_marks_what_was_measured_without_joining_it():
+    figure = load_figure(measured={"seen": {1: 0.5, 8: 1.25}})
+    [axes] = figure.drawing.axes
+    [marks] = [line for line in axes.lines if line.get_label() == "seen"]
+    assert marks.get_xdata().tolist() == [1, 8]
+    assert marks.get_linestyle() == "None"
+    assert "seen: 0.50 at 1, 1.25 at 8." in figure.description
+    with pytest.raises(ValueError, match="curves must hold 1 to 4 series, got 5"):
+        load_figure(measured={name: {1: 1.0} for name in "abc"})
+
+
 def test_by_load_says_that_nothing_fits():
     assert "none: nowhere" in load_figure(curves={"none": [np.nan] * 4}).description
 

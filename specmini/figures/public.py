@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 
 from specmini.figures.speedup import LOSING
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
-from specmini.record.batch_tables import BatchSeries
 from specmini.record.grid_forecast import GridForecast
 from specmini.record.table_forecast import TableForecast
 from specmini.record.vllm_grid import GridCell, cache_pool, plain_cells, speculative_cells
@@ -165,45 +164,6 @@ def tokens_and_throughput(draft: str, draft_length: int) -> ThemedFigure:
         f"Memory has room for {fitting:.0f} requests with drafts.",
         figure,
     )
-
-
-def published_batches(name: str, series: Sequence[BatchSeries]) -> ThemedFigure:
-    """Published speedups against batch size.
-
-    Args:
-        name: identifier of the figure.
-        series: 1 to 4 of ``batch_tables``.
-
-    Raises:
-        ValueError: no series, or too many to tell apart.
-    """
-    looks = line_looks("series", len(series))
-    lost = [one for one in series if one.crossing is not None]
-    falls = sum(one.speedup[-1] < one.speedup[0] for one in series)
-    claim = f"{falls} of {len(series)} series end lower than they begin"
-    if lost:
-        first = min(lost, key=lambda one: one.crossing.first_loss if one.crossing else 0)
-        assert first.crossing is not None
-        losing = f"{len(lost)} lose" if len(lost) > 1 else "1 loses"
-        claim += f", and {losing}, the first by batch {first.crossing.first_loss}"
-    else:
-        claim += ", and none loses"
-    parts = []
-    sizes = sorted({size for one in series for size in one.batch})
-    with canvas(claim, height=330) as (figure, [axes]):
-        _concurrency_axis(axes, sizes)
-        for one, (role, style, marker) in zip(series, looks, strict=True):
-            axes.plot(one.batch, one.speedup, style + marker, color=COLOR[role], markersize=5.5,
-                      label=one.name)  # fmt: skip
-            listed = ", ".join(
-                f"{size}: {value:g}" for size, value in zip(one.batch, one.speedup, strict=True)
-            )
-            parts.append(f"{one.name} ({one.source}, {one.tier}): {listed}")
-        axes.set_xlabel("batch size")
-        axes.set_ylabel("speedup over plain decoding (×)")
-        axes.set_ylim(0, 1.25 * max(max(one.speedup) for one in series))
-        axes.legend(loc="upper right", fontsize=9.5)
-    return ThemedFigure(name, claim, f"Speedup by batch size. {'; '.join(parts)}.", figure)
 
 
 def table_overlay(name: str, forecasts: Mapping[str, Mapping[str, TableForecast]]) -> ThemedFigure:

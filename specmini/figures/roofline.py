@@ -68,6 +68,7 @@ def by_load(
     across: str,
     upward: str,
     level: float | None = None,
+    measured: Mapping[str, Mapping[int, float]] | None = None,
 ) -> ThemedFigure:
     """Lines over a load that doubles from tick to tick: a batch, or tokens in a pass.
 
@@ -79,13 +80,16 @@ def by_load(
         across: name of the horizontal axis, with its unit.
         upward: name of the vertical axis, with its unit.
         level: a height to mark with a thin line.
+        measured: label to value by load, as published; big marks without a line's claim to what
+            lies between. With the curves at most 4 labels.
 
     Raises:
         ValueError: too many curves, one of another length, or loads that do not rise.
     """
     if len(loads) < 2 or min(loads) < 1 or np.any(np.diff(loads) <= 0):
         raise ValueError(f"loads must be at least 1 and rise, got {list(loads)}")
-    looks = line_looks("curves", len(curves))
+    seen = dict(measured or {})
+    looks = line_looks("curves", len(curves) + len(seen))
     values = {label: np.asarray(curve, dtype=np.float64) for label, curve in curves.items()}
     if wrong := [label for label, curve in values.items() if curve.shape != (len(loads),)]:
         raise ValueError(f"curves must each have shape ({len(loads)},), got others for {wrong}")
@@ -93,10 +97,17 @@ def by_load(
     with canvas(claim, height=300) as (figure, [axes]):
         if level is not None:
             axes.axhline(level, color=COLOR["ink"], linewidth=0.8)
-        for (label, curve), (role, style, marker) in zip(values.items(), looks, strict=True):
+        for (label, curve), (role, style, marker) in zip(values.items(), looks, strict=False):
             axes.plot(loads, curve, style, marker=marker, markersize=4.5, color=COLOR[role],
                       label=label, markevery=max(1, len(loads) // 8))  # fmt: skip
             said.append(f"{label}: {_ends(loads, curve)}")
+        for (label, points), (role, _, marker) in zip(
+            seen.items(), looks[len(values) :], strict=True
+        ):
+            axes.plot(list(points), list(points.values()), marker, color=COLOR[role],
+                      markersize=8, label=label)  # fmt: skip
+            listed = ", ".join(f"{value:.2f} at {load:,}" for load, value in points.items())
+            said.append(f"{label}: {listed}")
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda load, _: f"{load:,.0f}"))
         axes.xaxis.set_minor_locator(NullLocator())

@@ -1,8 +1,8 @@
 """Speedup against batch size as papers and public reports print it.
 
 The numbers are the printed ones, in ``specmini/data/batch_tables.toml``, each series with its
-address, the month it was read and how it was read. Nothing is recomputed here; a series says what
-its source says and leaves out the rest.
+address, the month it was read and how it was read. Nothing is recomputed but a ratio of two printed
+rates; a series says what its source says and leaves out the rest.
 """
 
 from __future__ import annotations

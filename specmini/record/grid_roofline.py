@@ -14,11 +14,12 @@ import numpy as np
 
 from specmini import catalog, checks
 from specmini.checks import FloatArray
+from specmini.record.grid_forecast import GridForecast
 from specmini.record.vllm_grid import cache_pool, drafters, speculative_cells, tokens_held
 from specmini.roofline.deployment import Deployment
 from specmini.roofline.draft_cost import DraftCost, cost_ratio, draft_head, draft_model
 
-__all__ = ["HEAD_VOCABULARY", "grid_drafts", "roofline_grid_speedup"]
+__all__ = ["HEAD_VOCABULARY", "formula_crossings", "grid_drafts", "roofline_grid_speedup"]
 
 HEAD_VOCABULARY = 32_000  # as EAGLE-3's for Llama; the log does not say this head's
 
@@ -75,3 +76,33 @@ def roofline_grid_speedup(
         round_time = check + cell.draft_length * cost * step
         speedups.append(cell.tokens_per_round * plain / round_time)
     return np.array(speedups)
+
+
+def formula_crossings(forecast: GridForecast, machine: str = "h100") -> FloatArray:
+    """Batch from which on each drafter and K of the grid loses, by the formula of short context.
+
+    R (E - K c) / (K + 1) with R the ridge of the data sheet, in 16 bits, and E and c of the runs at
+    concurrency 1 (``specmini.roofline.crossover``).
+
+    Args:
+        forecast: gives c, and the order.
+        machine: short name of a machine of the catalog.
+
+    Returns:
+        Shape (S,), in the order of ``forecast.crossings()``.
+
+    Raises:
+        ValueError: no such machine.
+    """
+    ridge = Deployment(catalog.machine(machine), catalog.model("qwen3-32b")).ridge_tokens
+    alone = {
+        (cell.draft, cell.draft_length): cell.tokens_per_round
+        for cell in forecast.cells
+        if cell.concurrency == 1
+    }
+    batches = []
+    for one in forecast.crossings():
+        gained = alone[one.draft, one.draft_length]
+        left = gained - one.draft_length * forecast.cost_ratio[one.draft]
+        batches.append(float(ridge) * left / (one.draft_length + 1))
+    return np.array(batches)

@@ -36,10 +36,11 @@ What is not counted, and what that costs:
   than here. Do not take the cost ratio of a small draft from here: one vLLM log has Qwen3-32B at
   23.65 ms and Qwen3-1.7B at 2.27, a ratio of .096; the times here for an H100 are 19.1 and 1.04,
   so .055 (tomasruizt/vllm-scripts @d94d714; the log does not name its GPU).
-* **Efficiency.** Peaks are the vendor's, so times are lower bounds. On an H100 good kernels reach
-  78 % of the arithmetic and 92 % of the bandwidth (pytorch/ao, roofline_utils.py); a serving
-  simulator fitted 82 % of the bandwidth (inference-sim, issue 415). A ratio of two passes on the
-  same side of the ridge keeps its value; the ridge itself comes 5-15 % sooner.
+* **Efficiency.** Peaks are the vendor's, so times are lower bounds. One public roofline counts on
+  78 % of an H100's arithmetic for large products, and on 92 % of the bandwidth of a variant of it
+  for long pointwise kernels (pytorch/ao, roofline_utils.py @0598012); a serving simulator fitted
+  82 % of the bandwidth (inference-sim, issue 415). A ratio of two passes on the same side of the
+  ridge keeps its value; the ridge itself comes 5-15 % sooner.
 * **The knee.** ``max`` assumes that reading and arithmetic overlap completely. With no overlap at
   all the two times would add up, so near the ridge a part can take up to 2 times as long.
 * **Balance.** Experts are taken to be equally busy, and devices to wait for nobody.
