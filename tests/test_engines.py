@@ -109,22 +109,12 @@ def test_a_silent_provider_names_no_mechanism():
     assert not any(re.search("specul|draft", row.says) for row in silent)
 
 
-def test_claims_say_what_was_found():
-    assert len(engines.claims()) >= 8
-    for row in engines.claims():
-        assert DAY.fullmatch(row.checked_on), row
-        assert (row.url is None) == (row.verdict == "unread"), row
-        assert row.because, row
-
-
 def test_filters_part_the_rows():
     families = {row.family for row in engines.methods()}
     topics = {row.topic for row in engines.options()}
     assert sum(len(engines.methods(family=one)) for one in families) == len(engines.methods())
     assert sum(len(engines.options(topic=one)) for one in topics) == len(engines.options())
     assert engines.methods("VLLM") == engines.methods("vLLM")
-    verdicts = ("undocumented", "outdated", "unread")
-    assert sum(len(engines.claims(one)) for one in verdicts) == len(engines.claims())
 
 
 @pytest.mark.parametrize(
@@ -135,7 +125,6 @@ def test_filters_part_the_rows():
         (lambda: engines.methods(family="tree"), r"family must be one of 'draft model'.*'tree'"),
         (lambda: engines.options(topic="K"), r"topic must be one of 'draft length'.*got 'K'"),
         (lambda: engines.statements("rumor"), r"kind must be one of 'runs'.*got 'rumor'"),
-        (lambda: engines.claims("true"), r"verdict must be one of 'undocumented'.*got 'true'"),
     ],
 )
 def test_an_unknown_name_is_refused(call, message):
