@@ -109,6 +109,20 @@ def test_a_silent_provider_names_no_mechanism():
     assert not any(re.search("specul|draft", row.says) for row in silent)
 
 
+def test_commands_name_a_switch_of_their_engine_and_a_chain_of_three():
+    started = [one for one in engines.engines() if one.start]
+    assert {one.name for one in started} == {"vLLM", "SGLang", "TensorRT-LLM", "llama.cpp"}
+    for one in started:
+        switches = [row.switch for row in engines.methods(one.name)]
+        assert any(switch in one.start for switch in switches), one.name
+        lengths = [
+            row.name for row in engines.options(one.name, "draft length") if row.name in one.start
+        ]
+        assert any(re.search(rf"{length}\W+3\b", one.start) for length in lengths), one.name
+        assert one.start_url.startswith("https://github.com/")
+        assert max(map(len, one.start.splitlines())) <= 80
+
+
 def test_filters_part_the_rows():
     families = {row.family for row in engines.methods()}
     topics = {row.topic for row in engines.options()}

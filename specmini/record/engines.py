@@ -55,6 +55,9 @@ class Engine:
         lossless: what keeps the target's distribution and what does not, if known.
         metrics: the tool under which ``conversions.metrics`` defines what it prints, if any.
         absent: methods often asked for that its own list of methods does not hold.
+        start: a command that starts it with a chain of three drafts, put together from its
+            documents.
+        start_url: those documents.
     """
 
     name: str
@@ -68,6 +71,8 @@ class Engine:
     lossless: str | None = None
     metrics: str | None = None
     absent: tuple[str, ...] = ()
+    start: str | None = None
+    start_url: str | None = None
 
 
 @dataclass(frozen=True)
