@@ -9,12 +9,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from specmini.record.errors import (
+    calibrated_errors,
+    errors_by,
+    largest_misses,
+    series_errors,
+    uncalibrated_errors,
+)
 
 from specmini import theory
 from specmini.advisor import advise
 from specmini.advisor.errors import (
     calibrated_errors,
-    errors_by_class,
     largest_misses,
     series_errors,
     uncalibrated_errors,
@@ -355,10 +361,35 @@ def test_published_errors_without_calibration():
     assert left_out.half_width == pytest.approx(0.31, abs=0.04)  # misses the aim
 
 
-def test_errors_by_class_add_up_and_servers_are_best():
-    found = errors_by_class()
-    assert sum(one.rows for one in found.values()) == 127
-    assert found["server"].median < 0.1 < found["experts"].median
+@pytest.mark.parametrize("group", ["class", "load", "acceptance", "none"])
+def test_errors_by_group_add_up(group):
+    found, every = errors_by(group), uncalibrated_errors()
+    assert sum(one.rows for one in found.values()) == every.rows
+    for name in ("right_side", "covered", "wins"):
+        total = sum(getattr(one, name) * one.rows for one in found.values())
+        assert total / every.rows == pytest.approx(getattr(every, name))
+
+
+def test_servers_are_foretold_best_and_load_worst():
+    kinds, loads = errors_by("class"), errors_by("load")
+    assert kinds["server"].median < 0.1 < kinds["experts"].median
+    assert list(loads) == ["1 request", "2 to 16", "more than 16"]
+    medians = [one.median for one in loads.values()]
+    assert medians == sorted(medians)
+    told = errors_by("acceptance")
+    assert told["told"].median < told["not told"].median
+
+
+def test_the_forecast_beats_the_guess_that_knows_only_the_class():
+    [guessed], [told] = errors_by("none", "class").values(), errors_by("none").values()
+    assert guessed.rows == told.rows
+    assert told.wins < guessed.right_side < told.right_side
+    assert told.median < 0.7 * guessed.median
+    assert np.isnan(guessed.covered)
+    with pytest.raises(ValueError, match="group must be one of"):
+        errors_by("weather")
+    with pytest.raises(ValueError, match="foresight must be one of"):
+        errors_by("class", "hindsight")
 
 
 def test_large_misses_have_a_reason():

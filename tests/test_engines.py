@@ -109,12 +109,18 @@ def test_a_silent_provider_names_no_mechanism():
     assert not any(re.search("specul|draft", row.says) for row in silent)
 
 
-def test_claims_say_what_was_found():
-    assert len(engines.claims()) >= 8
-    for row in engines.claims():
-        assert DAY.fullmatch(row.checked_on), row
-        assert (row.url is None) == (row.verdict == "unread"), row
-        assert row.because, row
+def test_commands_name_a_switch_of_their_engine_and_a_chain_of_three():
+    started = [one for one in engines.engines() if one.start]
+    assert {one.name for one in started} == {"vLLM", "SGLang", "TensorRT-LLM", "llama.cpp"}
+    for one in started:
+        switches = [row.switch for row in engines.methods(one.name)]
+        assert any(switch in one.start for switch in switches), one.name
+        lengths = [
+            row.name for row in engines.options(one.name, "draft length") if row.name in one.start
+        ]
+        assert any(re.search(rf"{length}\W+3\b", one.start) for length in lengths), one.name
+        assert one.start_url.startswith("https://github.com/")
+        assert max(map(len, one.start.splitlines())) <= 80
 
 
 def test_filters_part_the_rows():
@@ -123,8 +129,6 @@ def test_filters_part_the_rows():
     assert sum(len(engines.methods(family=one)) for one in families) == len(engines.methods())
     assert sum(len(engines.options(topic=one)) for one in topics) == len(engines.options())
     assert engines.methods("VLLM") == engines.methods("vLLM")
-    verdicts = ("undocumented", "outdated", "unread")
-    assert sum(len(engines.claims(one)) for one in verdicts) == len(engines.claims())
 
 
 @pytest.mark.parametrize(
@@ -135,7 +139,6 @@ def test_filters_part_the_rows():
         (lambda: engines.methods(family="tree"), r"family must be one of 'draft model'.*'tree'"),
         (lambda: engines.options(topic="K"), r"topic must be one of 'draft length'.*got 'K'"),
         (lambda: engines.statements("rumor"), r"kind must be one of 'runs'.*got 'rumor'"),
-        (lambda: engines.claims("true"), r"verdict must be one of 'undocumented'.*got 'true'"),
     ],
 )
 def test_an_unknown_name_is_refused(call, message):

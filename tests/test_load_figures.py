@@ -1,50 +1,43 @@
-"""Figures of the simulated server draw what the sweep says, and claim no more."""
+"""Figures of the simulated server draw what the runs say, and claim no more."""
 
 import numpy as np
 import pytest
 from test_load import HEAD, TARGET
 
-from specmini.figures.load import gain_by_rate, tail_by_rate
-from specmini.load.policy import Fixed, LoadAware
+from specmini.figures.load import requests_over_time
+from specmini.load.policy import Fixed
 from specmini.load.sweep import sweep
 
 
 @pytest.fixture(scope="module")
-def loads():
-    return sweep(
-        TARGET, HEAD, [20, 150, 200], {"K = 4": Fixed(4), "by load": LoadAware()},
-        prompt_tokens=256, output_tokens=64, acceptance_rate=0.7, seconds=4,
+def services():
+    loads = sweep(
+        TARGET, HEAD, [200], {"K = 4": Fixed(4)},
+        prompt_tokens=256, output_tokens=64, acceptance_rate=0.7, seconds=3,
     )  # fmt: skip
+    return {name: one[0] for name, one in loads.services.items()}
 
 
-def lines(figure):
+def test_requests_are_counted_and_the_longest_queue_is_named(services):
+    figure = requests_over_time(services, 200)
     (axes,) = figure.drawing.axes
-    return {
-        line.get_label(): line.get_xydata() for line in axes.lines if line.get_label()[0] != "_"
-    }
+    drawn = {line.get_label(): line.get_xydata() for line in axes.lines}
+    assert list(drawn) == ["plain", "K = 4"]
+    for name, one in services.items():
+        end = one.workload.arrivals[-1]
+        assert drawn[name][-1, 1] == (one.finish > end).sum() > 0
+        assert np.all(drawn[name][:, 1] >= 0)
+    slowest = max(services, key=lambda name: drawn[name][-1, 1])
+    assert f"{drawn[slowest][-1, 1]:.0f} requests are in the server" in figure.claim
+    assert f"with “{slowest}”" in figure.claim
 
 
-def test_gain_is_drawn_and_its_flip_claimed(loads):
-    figure = gain_by_rate(loads)
-    drawn = lines(figure)
-    assert list(drawn) == ["K = 4", "by load"]
-    assert drawn["K = 4"][:, 0].tolist() == [20, 150, 200]
-    assert np.array_equal(drawn["K = 4"][:, 1], loads.gain("K = 4"))
-    assert f"K = 4 wins up to {loads.flip('K = 4'):.0f} requests a second" in figure.claim
-    assert f"20: {loads.gain('K = 4')[0]:.2f}" in figure.description
-
-
-def test_the_tail_names_the_slowest(loads):
-    figure = tail_by_rate(loads)
-    assert list(lines(figure)) == ["plain", "K = 4", "by load"]
-    slowest = loads.quantiles("K = 4", "latency", 0.95)[-1]
-    assert f"5% of the requests wait longer than {slowest:.1f} s with K = 4" in figure.claim
-
-
-def test_policies_that_never_win_are_called_so():
-    never = sweep(
-        TARGET, HEAD, [1, 2], {"K = 4": Fixed(4)},
-        prompt_tokens=64, output_tokens=8, acceptance_rate=0.0, seconds=1,
-    )  # fmt: skip
-    assert gain_by_rate(never).claim == "K = 4 never wins"
-    assert "wait longer" in tail_by_rate(never).claim
+def test_runs_of_other_arrivals_are_refused(services):
+    other = sweep(
+        TARGET, HEAD, [100], {},
+        prompt_tokens=64, output_tokens=8, acceptance_rate=0.5, seconds=1,
+    ).services["plain"][0]  # fmt: skip
+    with pytest.raises(ValueError, match="of the same arrivals"):
+        requests_over_time({"one": services["plain"], "two": other}, 100)
+    with pytest.raises(ValueError, match="of the same arrivals"):
+        requests_over_time({"one": other}, 100)

@@ -1,12 +1,18 @@
-"""How wrong the advisor is: both modes held against the public record, in numbers to publish."""
+"""How wrong the advisor is: both modes held against the public record, in numbers to publish.
+
+A share of right verdicts says little by itself, since most reports are wins. So each group of rows
+also tells what "always yes" would score, and the same rows can be guessed without any model, from
+what other reports of the same class of kernels measured.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from specmini import checks
 from specmini.advisor.terms import foretell_record, half_width
@@ -17,13 +23,16 @@ __all__ = [
     "Errors",
     "Miss",
     "calibrated_errors",
-    "errors_by_class",
+    "errors_by",
     "largest_misses",
     "series_errors",
     "uncalibrated_errors",
 ]
 
 CLEAR = 0.1  # a speedup this far from 1 is clearly a win or a loss
+LOADS = ("1 request", "2 to 16", "more than 16")
+FEW = 16  # requests at once up to which a load counts as light
+FORESIGHTS = ("left out", "fitted", "class")
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,10 @@ class Errors:
         right_side: share of rows foretold on the right side of 1.
         right_side_clear: the same among rows measured more than 10 % away from 1.
         covered: share of rows inside of their 80 % interval.
-        half_width: median half of the interval, upper end over the forecast minus 1.
+            NaN for guesses, which have none.
+        half_width: median half of the interval, upper end over the forecast minus 1; NaN for
+            guesses.
+        wins: share of rows measured above 1: what always saying "win" would score.
     """
 
     rows: int
@@ -47,6 +59,7 @@ class Errors:
     right_side_clear: float
     covered: float
     half_width: float
+    wins: float
 
 
 @dataclass(frozen=True)
@@ -105,15 +118,34 @@ def uncalibrated_errors(*, left_out: bool = True) -> Errors:
     )
 
 
-def errors_by_class(*, left_out: bool = True) -> Mapping[str, Errors]:
-    """``uncalibrated_errors`` for each class of kernels in the record."""
+def errors_by(group: str = "class", foresight: str = "left out") -> Mapping[str, Errors]:
+    """Errors on the field reports, group by group.
+
+    Args:
+        group: "class" of kernels; "load", by requests at once; "acceptance", whether the report
+            tells it; or "none", all rows together.
+        foresight: "left out" or "fitted", see ``uncalibrated_errors``; or "class", a guess instead
+            of a forecast: the median speedup that the other reports of the row's class measured,
+            of all other reports where the class has none.
+
+    Returns:
+        Errors by label, labels in the order of the record, loads rising.
+
+    Raises:
+        ValueError: there is no such group or foresight.
+    """
     told = foretell_record()
-    foretold, widths = told.left_out if left_out else told.fitted, _record_widths(left_out)
-    kinds = np.array([row.configuration.kernels for row in told.rows if row.configuration])
+    checks.choice("foresight", foresight, FORESIGHTS)
+    kept = foresight != "fitted"
+    if foresight == "class":
+        foretold, widths = _class_medians(), np.full(len(told.rows), np.nan)
+    else:
+        foretold, widths = told.left_out if kept else told.fitted, _record_widths(kept)
+    labels = np.array(_labels(group))
     return {
-        str(kind): _errors(foretold[own], told.measured[own], widths[own])
-        for kind in dict.fromkeys(kinds)
-        for own in [kinds == kind]
+        label: _errors(foretold[own], told.measured[own], widths[own])
+        for label in (LOADS if group == "load" else dict.fromkeys(labels.tolist()))
+        for own in [labels == label]
     }
 
 
@@ -153,17 +185,45 @@ def _record_widths(left_out: bool) -> FloatArray:
     )
 
 
-def _errors(foretold: FloatArray, measured: FloatArray, widths: ArrayLike) -> Errors:
-    half = checks.non_negative("widths", widths)
+def _labels(group: str) -> Sequence[str]:
+    """The group of each row, N labels."""
+    told = foretell_record()
+    settings = [row.configuration for row in told.rows if row.configuration is not None]
+    checks.choice("group", group, ("class", "load", "acceptance", "none"))
+    if group == "class":
+        return [one.kernels for one in settings]
+    if group == "load":
+        return [LOADS[(one.concurrency > 1) + (one.concurrency > FEW)] for one in settings]
+    if group == "acceptance":
+        return ["told" if known else "not told" for known in told.acceptance_known.tolist()]
+    return ["all"] * len(settings)
+
+
+def _class_medians() -> FloatArray:
+    """For each row the median speedup of other reports of its class, shape (N,)."""
+    told = foretell_record()
+    reports = np.array([row.report for row in told.rows])
+    kinds = np.array(_labels("class"))
+    guessed = np.empty(len(reports))
+    for place, (report, kind) in enumerate(zip(reports, kinds, strict=True)):
+        others = reports != report
+        alike = others & (kinds == kind)
+        guessed[place] = np.median(told.measured[alike if alike.any() else others])
+    return guessed
+
+
+def _errors(foretold: FloatArray, measured: FloatArray, half: FloatArray) -> Errors:
     size = np.abs(foretold / measured - 1)
     right = (foretold > 1) == (measured > 1)
     clear = np.abs(measured - 1) > CLEAR
+    inside: NDArray[np.bool_] = np.abs(np.log(foretold / measured)) <= half
     return Errors(
         rows=len(measured),
         median=float(np.median(size)),
         ninetieth=float(np.quantile(size, 0.9)),
         right_side=float(right.mean()),
         right_side_clear=float(right[clear].mean()),
-        covered=float((np.abs(np.log(foretold / measured)) <= half).mean()),
+        covered=math.nan if np.isnan(half).any() else float(inside.mean()),
         half_width=float(np.median(np.expm1(half))),
+        wins=float((measured > 1).mean()),
     )

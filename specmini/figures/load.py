@@ -1,113 +1,59 @@
-"""Figures of a simulated server: what speculation does to latency as requests come faster."""
+"""Figures of a simulated server: what speculation does to its queue."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
-from specmini.load.sweep import PLAIN_NAME, Sweep
+from specmini.load.service import Service
 
-__all__ = ["gain_by_rate", "tail_by_rate"]
-
-
-def gain_by_rate(loads: Sweep) -> ThemedFigure:
-    """Median latency without speculation over that with it, against the arrival rate.
-
-    Args:
-        loads: at two rates or more, with 1 to 4 policies besides plain decoding.
-
-    Raises:
-        ValueError: no policy, or too many to tell apart.
-    """
-    policies = [name for name in loads.services if name != PLAIN_NAME]
-    looks = line_looks("loads", len(policies))
-    claim = _flips(loads, policies)
-    said = []
-    with canvas(claim, height=320) as (figure, [axes]):
-        axes.axhline(1, color=COLOR["ink"], linewidth=0.8)
-        for name, (role, style, marker) in zip(policies, looks, strict=True):
-            gain = loads.gain(name)
-            axes.plot(loads.rates, gain, style + marker, color=COLOR[role], markersize=5,
-                      label=name)  # fmt: skip
-            said.append(f"{name}: {_listed(loads, gain)}")
-        axes.set_ylim(0, None)
-        axes.set_xlim(0, None)
-        axes.set_xlabel("arrivals (requests per second)")
-        axes.set_ylabel("speedup of the median request (×)")
-        axes.legend(fontsize=10, title="draft length", title_fontsize=10)
-    return ThemedFigure(
-        "gain-by-rate",
-        claim,
-        "Median time from arrival to last token, plain over speculative, at arrivals per second. "
-        f"{'; '.join(said)}.",
-        figure,
-    )
+__all__ = ["requests_over_time"]
 
 
-def tail_by_rate(loads: Sweep, share: float = 0.95) -> ThemedFigure:
-    """A high quantile of latency against the arrival rate, for every policy.
+def requests_over_time(services: Mapping[str, Service], rate: float) -> ThemedFigure:
+    """Requests that wait or run against time, while requests come, for every policy.
 
     Args:
-        loads: at two rates or more, with at most 3 policies besides plain decoding.
-        share: quantile over requests, in [0, 1].
+        services: 2 to 4, by name, of the same arrivals.
+        rate: arrivals a second that they were given, for the words.
 
     Raises:
-        ValueError: too many policies to tell apart.
+        ValueError: too few or too many to tell apart, or other arrivals.
     """
-    names = list(loads.services)
-    looks = line_looks("loads", len(names))
-    last = {name: float(loads.quantiles(name, "latency", share)[-1]) for name in names}
-    slowest = max(last, key=lambda name: last[name])
+    looks = line_looks("services", len(services))
+    first, *others = (one.workload.arrivals for one in services.values())
+    if not others or not all(np.array_equal(first, other) for other in others):
+        raise ValueError("services must be two or more, of the same arrivals")
+    times = np.linspace(float(first[0]), float(first[-1]), 200)  # (T,) s
+    present = {
+        name: first.searchsorted(times, side="right")
+        - np.sort(one.finish).searchsorted(times, side="right")
+        for name, one in services.items()
+    }
+    last = {name: int(counts[-1]) for name, counts in present.items()}
+    most, least = max(last, key=lambda n: last[n]), min(last, key=lambda n: last[n])
+    span = times[-1] - times[0]
     claim = (
-        f"At {loads.rates[-1]:.0f} requests a second {100 * (1 - share):.0f}% of the requests wait "
-        f"longer than {last[slowest]:.1f} s with {slowest}, {last[PLAIN_NAME]:.1f} s without drafts"
+        f"At {rate:.0f} arrivals a second {last[most]} requests are in the server after "
+        f"{span:.0f} s with “{most}”, {last[least]} with “{least}”"
     )
-    if slowest == PLAIN_NAME:
-        claim = f"At {loads.rates[-1]:.0f} requests a second plain decoding is the slowest of all"
-    said = []
     with canvas(claim, height=320) as (figure, [axes]):
-        for name, (role, style, marker) in zip(names, looks, strict=True):
-            times = loads.quantiles(name, "latency", share)
-            axes.plot(loads.rates, times, style + marker, color=COLOR[role], markersize=5,
-                      label=name)  # fmt: skip
-            said.append(f"{name}: {_listed(loads, times)}")
-        axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        for (name, counts), (role, style, _) in zip(present.items(), looks, strict=True):
+            axes.plot(times - times[0], counts, style, color=COLOR[role], label=name)
         axes.set_xlim(0, None)
-        axes.set_xlabel("arrivals (requests per second)")
-        axes.set_ylabel(f"latency, {100 * share:.0f}th percentile (s)")
+        axes.set_ylim(0, None)
+        axes.set_xlabel("time (s)")
+        axes.set_ylabel("requests waiting or running")
         axes.legend(fontsize=10)
+    told = "; ".join(
+        f"{name}: {counts[len(counts) // 2]} halfway, {counts[-1]} at the end"
+        for name, counts in present.items()
+    )
     return ThemedFigure(
-        "tail-by-rate",
+        "requests-over-time",
         claim,
-        f"Seconds from arrival to last token that {100 * share:.0f} percent of the requests stay "
-        f"below, at arrivals per second. {'; '.join(said)}.",
+        f"Requests that wait or run, over {span:.0f} seconds of arrivals. {told}.",
         figure,
     )
-
-
-def _listed(loads: Sweep, values: np.ndarray) -> str:
-    """Values at their rates, in words."""
-    return ", ".join(
-        f"{rate:.0f}: {value:.2f}" for rate, value in zip(loads.rates, values, strict=True)
-    )
-
-
-def _flips(loads: Sweep, policies: list[str]) -> str:
-    """Up to which arrival rate each policy is the faster one."""
-    told = []
-    for name in policies:
-        flip = loads.flip(name)
-        if math.isinf(flip):
-            told.append(f"{name} wins at every rate shown")
-        elif flip:
-            told.append(f"{name} wins up to {flip:.0f} requests a second and loses beyond")
-        else:
-            told.append(f"{name} never wins")
-    claim = "; ".join(told)
-    return claim[0].upper() + claim[1:]

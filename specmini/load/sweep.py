@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -64,22 +63,6 @@ class Sweep:
     def gain(self, policy: str, measure: str = "latency", share: float = 0.5) -> FloatArray:
         """(R,) plain seconds over the policy's: above 1 speculation is faster."""
         return self.quantiles(PLAIN_NAME, measure, share) / self.quantiles(policy, measure, share)
-
-    def flip(self, policy: str, measure: str = "latency") -> float:
-        """Arrival rate at which the median gain falls below 1 for good.
-
-        Between two rates of the sweep the gain is taken to be straight. ``inf`` if it is still
-        above at the largest rate, 0 if it is below at every one.
-        """
-        gain = self.gain(policy, measure)
-        above = np.flatnonzero(gain >= 1)
-        if not len(above):
-            return 0.0
-        last = int(above[-1])
-        if last == len(gain) - 1:
-            return math.inf
-        share = (gain[last] - 1) / (gain[last] - gain[last + 1])
-        return float(self.rates[last] + share * (self.rates[last + 1] - self.rates[last]))
 
 
 def sweep(

@@ -18,7 +18,6 @@ from typing import Any, Literal, TypeVar, get_args
 from specmini import checks
 
 __all__ = [
-    "Claim",
     "Engine",
     "Family",
     "Kind",
@@ -26,8 +25,6 @@ __all__ = [
     "Option",
     "Statement",
     "Topic",
-    "Verdict",
-    "claims",
     "engine",
     "engines",
     "methods",
@@ -40,7 +37,6 @@ Topic = Literal[
     "draft length", "acceptance", "tree", "load", "confidence", "lookup", "vocabulary", "report"
 ]
 Kind = Literal["runs", "measured", "offers", "publishes", "silent"]
-Verdict = Literal["undocumented", "outdated", "unread"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +55,9 @@ class Engine:
         lossless: what keeps the target's distribution and what does not, if known.
         metrics: the tool under which ``conversions.metrics`` defines what it prints, if any.
         absent: methods often asked for that its own list of methods does not hold.
+        start: a command that starts it with a chain of three drafts, put together from its
+            documents.
+        start_url: those documents.
     """
 
     name: str
@@ -72,6 +71,8 @@ class Engine:
     lossless: str | None = None
     metrics: str | None = None
     absent: tuple[str, ...] = ()
+    start: str | None = None
+    start_url: str | None = None
 
 
 @dataclass(frozen=True)
@@ -144,26 +145,6 @@ class Statement:
     dated: str | None = None
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A claim that is repeated without a source that bears it.
-
-    Attributes:
-        claim: as it is made.
-        verdict: nobody who would know says so, it was true once, or the provider's page could not
-            be read.
-        because: what was found instead.
-        checked_on: day of the search, ISO 8601.
-        url: of what was found, if anything.
-    """
-
-    claim: str
-    verdict: Verdict
-    because: str
-    checked_on: str
-    url: str | None = None
-
-
 Row = TypeVar("Row", Method, Option)
 
 
@@ -231,20 +212,6 @@ def statements(kind: str | None = None) -> tuple[Statement, ...]:
     return tuple(row for row in _all(Statement, "deployed") if kind in (None, row.kind))
 
 
-def claims(verdict: str | None = None) -> tuple[Claim, ...]:
-    """The repeated claims, in the order of the file.
-
-    Args:
-        verdict: only those with one verdict.
-
-    Raises:
-        ValueError: there is no such verdict.
-    """
-    if verdict is not None:
-        checks.choice("verdict", verdict, get_args(Verdict))
-    return tuple(row for row in _all(Claim, "claim") if verdict in (None, row.verdict))
-
-
 def _of_engine(rows: Iterable[Row], name: str | None) -> tuple[Row, ...]:
     if name is None:
         return tuple(rows)
@@ -252,7 +219,7 @@ def _of_engine(rows: Iterable[Row], name: str | None) -> tuple[Row, ...]:
     return tuple(row for row in rows if row.engine == found)
 
 
-Kept = TypeVar("Kept", Engine, Method, Option, Statement, Claim)
+Kept = TypeVar("Kept", Engine, Method, Option, Statement)
 
 
 def _all(row_class: type[Kept], table: str) -> tuple[Kept, ...]:
