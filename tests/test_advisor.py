@@ -9,18 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from specmini.record.errors import (
-    calibrated_errors,
-    errors_by,
-    largest_misses,
-    series_errors,
-    uncalibrated_errors,
-)
 
 from specmini import theory
 from specmini.advisor import advise
 from specmini.advisor.errors import (
     calibrated_errors,
+    errors_by,
     largest_misses,
     series_errors,
     uncalibrated_errors,

@@ -52,7 +52,7 @@ def quickly(monkeypatch):
     """Engines that need no measurement."""
     one = BatchChoice({1: "NumPy"}, {})
     quick = functools.partial(FastBatch, choice=one)
-    monkeypatch.setattr("specmini.ladder.fast_batch", quick)
+    monkeypatch.setattr("specmini.ladder.rungs.fast_batch", quick)
     monkeypatch.setattr(
         "specmini.batch.heads.FastBatch", lambda model, slots, _: quick(model, slots)
     )
