@@ -120,6 +120,7 @@ def test_configuring_names_the_cache_writes_assets_and_clears_old_reports(tmp_pa
     config = SimpleNamespace(
         html_static_path=[], html_theme_options={"show_toc_level": 2}, project="The book"
     )
+    config = SimpleNamespace(html_static_path=[], html_theme_options={})
     sphinxext._configure(SimpleNamespace(outdir=str(site)), config)
     assert not (site / "reports").exists()
     assert f"{tmp_path}" in config.nb_execution_cache_path
@@ -232,7 +233,11 @@ def site(tmp_path):
 
 
 def finish(site, exception=None, kind="html"):
-    app = SimpleNamespace(outdir=str(site), builder=SimpleNamespace(format=kind))
+    app = SimpleNamespace(
+        outdir=str(site),
+        builder=SimpleNamespace(format=kind),
+        config=SimpleNamespace(html_theme_options={}),
+    )
     sphinxext._finish(app, exception)
     return {
         path.relative_to(site).as_posix(): path.read_text(encoding="utf-8")
