@@ -120,7 +120,6 @@ def test_configuring_names_the_cache_writes_assets_and_clears_old_reports(tmp_pa
     config = SimpleNamespace(
         html_static_path=[], html_theme_options={"show_toc_level": 2}, project="The book"
     )
-    config = SimpleNamespace(html_static_path=[], html_theme_options={})
     sphinxext._configure(SimpleNamespace(outdir=str(site)), config)
     assert not (site / "reports").exists()
     assert f"{tmp_path}" in config.nb_execution_cache_path
