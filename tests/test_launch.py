@@ -13,7 +13,7 @@ from chapters import CHAPTERS, ROOT, load
 from IPython.core.inputtransformer2 import TransformerManager
 from sphinx.testing.util import SphinxTestApp
 
-from specmini import __version__
+from specmini import __version__, sphinxext
 from specmini.publish import launch
 
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
@@ -90,15 +90,23 @@ def page_of_a_book(folder: Path, url: str) -> tuple[str, Path]:
     return (site / "index.html").read_text(encoding="utf-8"), site / "_sources" / "index.ipynb"
 
 
+@pytest.fixture
+def without_files_to_take_along(monkeypatch):
+    """Cards and sheet take seconds to write, and no button leads to them."""
+    monkeypatch.setattr(sphinxext.practice_site, "write_files", lambda _: None)
+
+
+@pytest.mark.usefixtures("without_files_to_take_along")
 def test_buttons_on_a_page_lead_to_its_notebook(tmp_path):
     page, download = page_of_a_book(tmp_path, EXAMPLE)
-    colab = f"https://colab.research.google.com/github/example/book/blob/{'notebooks'}/index.ipynb"
+    colab = "https://colab.research.google.com/github/example/book/blob/notebooks/index.ipynb"
     binder = "https://mybinder.org/v2/gh/example/book/notebooks?urlpath=lab/tree/index.ipynb"
     assert f'href="{colab}"' in page
     assert f'href="{binder}"' in page
     assert SOURCE in load(download).cells[0].source
 
 
+@pytest.mark.usefixtures("without_files_to_take_along")
 def test_without_a_repository_a_page_says_nothing_of_them(tmp_path):
     page, download = page_of_a_book(tmp_path, "")
     for word in ("colab", "binder", "launch-button", "github.com/executablebooks/jupyter-book"):
