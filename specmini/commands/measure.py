@@ -13,7 +13,7 @@ from specmini.checks import shown
 from specmini.commands.printing import as_json, without_nan
 from specmini.commands.progress import progress_bar
 from specmini.commands.setting import Commands, generator
-from specmini.json_files import parsed
+from specmini.json_files import expected, parsed
 from specmini.sampling import Sampling
 from specmini.tables import Table
 
@@ -211,7 +211,8 @@ def _lines(path: Path) -> list[str]:
         raise ValueError(f"cannot read {str(path)!r}: {error}") from None
     if path.suffix != ".jsonl":
         return lines
-    texts = [parsed(f"each line of {path}", line) for line in lines]
+    with expected(path, "a JSON string a line"):
+        texts = [parsed("each line", line) for line in lines]
     for text in texts:
         # half of a surrogate pair is JSON, and no text that can be encoded
         if not isinstance(text, str) or re.search(r"[\ud800-\udfff]", text):

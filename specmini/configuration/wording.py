@@ -147,7 +147,7 @@ def read_context(text: str) -> int | None:
     """Positions of context that are named, as in "32467-token prompt"; ``None`` if none.
 
     Raises:
-        ValueError: the number has more than 15 digits.
+        ValueError: the number has more than 300 digits.
     """
     if found := re.search(r"(\d+)(k?)-token prompt", text.casefold()):
         return _whole("context", found[1]) * (1024 if found[2] else 1)
@@ -187,7 +187,7 @@ def read_draft_length(text: str, method: str = "") -> tuple[int | None, int | No
         K and the tokens of a check, each ``None`` if it is not told.
 
     Raises:
-        ValueError: a number has more than 15 digits.
+        ValueError: a number has more than 300 digits.
     """
     if tree := re.search(r"tree (\d+),(\d+),(\d+)", text):
         return _whole("draft_length", tree[1]), _whole("draft_length", tree[3])
@@ -227,8 +227,8 @@ def read_acceptance(value: str, definition: str, draft_length: int | None) -> fl
 
 
 def _whole(name: str, digits: str) -> int:
-    if len(digits) > 15:
-        raise ValueError(f"{name} must have at most 15 digits, got {shown(digits)}")
+    if len(digits) > 300:  # far from the thousands that Python refuses to read
+        raise ValueError(f"{name} must have at most 300 digits, got {shown(digits)}")
     return int(digits)
 
 
