@@ -182,6 +182,7 @@ def test_fields_for_ones_own_numbers_come_and_go(opened):
         assert opened.number(label).count() == 0
         opened.box.get_by_label(owner, exact=True).select_option(choice)
         assert opened.number(label).is_visible()
+    opened.box.get_by_label("Drafter").select_option("eagle-3")
     assert opened.box.get_by_label("Draft model").count() == 0
     opened.box.get_by_label("Drafter").select_option("draft model")
     opened.box.get_by_label("Draft model").select_option("own")

@@ -60,6 +60,8 @@ def dead_controls(widget):
     dead = []
     for stop in widget.expected_stops():
         control = widget.box.locator(f"[data-stop='{stop}']")
+        if not control.count():  # a choice before it took it off the page
+            continue
         tag, kind, words = control.evaluate(
             "(node) => [node.tagName, node.type || '', node.labels && node.labels.length"
             " ? node.labels[0].textContent : node.ariaLabel || node.textContent]"
@@ -92,7 +94,11 @@ def test_every_control_works_with_a_pointer(opened):
         slider.click(position={"x": aim * box["width"], "y": box["height"] / 2})
         if opened.evidence() == before:
             dead.append(slider.get_attribute("aria-describedby"))
-    for select in opened.box.locator("select:not(.sm-actions select)").all():
+    selects = opened.box.locator("select:not(.sm-actions select)").all()
+    for name in [select.get_attribute("id") for select in selects]:
+        select = opened.box.locator(f"[id='{name}']")
+        if not select.count():  # a choice before it took it off the page
+            continue
         before = opened.evidence()
         select.select_option(index=select.evaluate("(node) => (node.selectedIndex ? 0 : 1)"))
         if opened.evidence() == before:
