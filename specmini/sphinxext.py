@@ -48,6 +48,8 @@ UNUSED_ASSETS = (
     "sphinx-thebe.css",
 )
 WIDGET_KIND = re.compile(r'data-specmini="(\w+)"')
+# An array type as autodoc spells it out: NumPy's alias for any shape, followed to its end.
+SPELLED_ARRAY = re.compile(r"ndarray\[tuple\[(?:~typing\.)?Any, \.\.\.\], (?:~numpy\.)?dtype\[")
 UNUSED_TAGS = re.compile(
     r'\s*<script[^>]*src="[^"]*scripts/fontawesome\.js[^"]*"></script>'
     r'|\s*<link rel="preload" as="script" href="[^"]*scripts/fontawesome\.js[^"]*"\s*/?>'
@@ -69,6 +71,10 @@ MENDED_MARKUP = {
     ),
     # A deprecated role, not allowed inside a list.
     ' role="doc-biblioentry"': ' role="listitem"',
+    # The logo stands beside the book's title, and takes its room before it is there.
+    'class="logo__image': (
+        f'data-decorative width="{logo.WIDTH}" height="{logo.HEIGHT}" class="logo__image'
+    ),
 }
 
 
@@ -148,6 +154,21 @@ def _configure(app: Sphinx, config: Config) -> None:
     config.html_theme_options = {**config.html_theme_options, **brand}
     config.html_favicon = str(assets / logo.FAVICON)
     config.html_static_path.append(str(assets))
+
+
+def _short_types(
+    app: Sphinx, what: str, name: str, object: Any, options: Any, signature: str, returned: str
+) -> tuple[str, str]:
+    """For the reference: arrays by the name that the source uses, ``NDArray[float64]``."""
+
+    def short(types: str) -> str:
+        text = types.replace("~numpy.ndarray[", "ndarray[")
+        while found := SPELLED_ARRAY.search(text):
+            rest = text[found.end() :]
+            text = text[: found.start()] + "NDArray[" + rest.replace("]]", "]", 1)
+        return text
+
+    return (signature and short(signature)), (returned and short(returned))
 
 
 def _has_widget(doctree: nodes.document | None) -> bool:
@@ -259,5 +280,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", _add_progress, priority=90)
     app.connect("html-page-context", _add_page_files, priority=100)
     app.connect("html-page-context", _drop_live_kernel, priority=900)
+    app.connect("autodoc-process-signature", _short_types)
     app.connect("build-finished", _finish, priority=900)
     return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,7 +9,7 @@ from pathlib import Path
 from specmini import checks
 from specmini.palette import ROLES
 
-__all__ = ["FAVICON", "LOGO", "MODES", "ROUND", "favicon", "logo", "write_files"]
+__all__ = ["FAVICON", "HEIGHT", "LOGO", "MODES", "ROUND", "WIDTH", "favicon", "logo", "write_files"]
 
 MODES = ("light", "dark")
 # file names
@@ -19,6 +19,9 @@ FAVICON = "specmini-favicon.svg"
 # Kinds of token in the order of the round, and how far a strike reaches beyond its token.
 ROUND = ("accepted", "accepted", "accepted", "rejected", "recovered")
 SIDE, GAP, STRIKE = 20, 6, 3
+# of the logo, in CSS pixels
+WIDTH = len(ROUND) * SIDE + (len(ROUND) - 1) * GAP + 2 * STRIKE
+HEIGHT = SIDE + 2 * STRIKE
 
 
 def _token(kind: str, x: float, y: float, width: float, height: float, line: float) -> str:
@@ -62,12 +65,11 @@ def logo(mode: str) -> str:
         ValueError: another mode.
     """
     checks.choice("mode", mode, MODES)
-    width = len(ROUND) * SIDE + (len(ROUND) - 1) * GAP + 2 * STRIKE
     tokens = "".join(
         _token(kind, STRIKE + place * (SIDE + GAP), STRIKE, SIDE, SIDE, 2.5)
         for place, kind in enumerate(ROUND)
     )
-    return _svg(width, SIDE + 2 * STRIKE, _style(mode), tokens)
+    return _svg(WIDTH, HEIGHT, _style(mode), tokens)
 
 
 def favicon() -> str:
