@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from specmini.practice.files import replaced
+from specmini.files import replaced
 
 __all__ = ["expected", "parsed", "read", "write"]
 

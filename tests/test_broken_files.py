@@ -116,7 +116,7 @@ def killed(*_):
 def test_a_write_that_is_stopped_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "file.json"
     json_files.write(path, "1")
-    monkeypatch.setattr("specmini.practice.files.os.replace", killed)
+    monkeypatch.setattr("specmini.files.os.replace", killed)
     measured = results.measured_speedups()
     for write in (
         lambda: tokenizer.save(Tokenizer([]), path),
