@@ -122,6 +122,8 @@ def test_a_write_that_is_stopped_leaves_the_old_file(tmp_path, monkeypatch):
         lambda: tokenizer.save(Tokenizer([]), path),
         lambda: results.store(path, measured),
         lambda: json_files.write(path, "2"),
+        lambda: checkpoints.write(path, {"x": torch.ones(2)}, {}),
+        lambda: log.forget_after(path, 0),
     ):
         with pytest.raises(KeyboardInterrupt):
             write()
