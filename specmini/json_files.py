@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from specmini.files import replaced
 
-__all__ = ["expected", "parsed", "read", "read_rows", "write", "write_rows"]
+__all__ = ["expected", "packaged", "parsed", "read", "read_rows", "write", "write_rows"]
 
 
 def parsed(name: str, text: str | bytes) -> Any:
@@ -47,6 +48,11 @@ def write(path: Path, text: str) -> None:
     """
     content = text.encode()
     replaced(path, lambda unfinished: unfinished.write_bytes(content))
+
+
+def packaged(name: str) -> Any:
+    """What a JSON file in ``specmini/data`` holds."""
+    return parsed(name, (resources.files("specmini") / "data" / name).read_bytes())
 
 
 def read_rows(path: Path, name: str) -> tuple[Any, Any]:

@@ -8,7 +8,6 @@ written by ``tests/benchmarks/hugging_face.py``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from importlib import resources
@@ -102,9 +101,7 @@ def measured_hugging_face() -> dict[str, Any]:
         ``about`` as in ``Settings``; ``ways``, a list with the tokens per second of each way of
         decoding, theirs and ours; ``ratios``, the best of ours over the best of theirs.
     """
-    content: dict[str, Any] = json.loads(
-        (data / "measured_hugging_face.json").read_text(encoding="utf-8")
-    )
+    content: dict[str, Any] = json_files.packaged("measured_hugging_face.json")
     return content
 
 
