@@ -7,7 +7,6 @@ own where it has counters.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -194,12 +193,10 @@ def measured_engines() -> EngineRuns:
 def store(path: Path, measured: EngineRuns) -> None:
     """Write runs as JSON, a line each; times are rounded to a tenth of a millisecond."""
     rows = [
-        json.dumps({**asdict(run), "seconds": [round(value, 4) for value in run.seconds]})
+        {**asdict(run), "seconds": [round(value, 4) for value in run.seconds]}
         for run in measured.runs
     ]
-    about = json.dumps(measured.about, indent=1, ensure_ascii=False)
-    body = ",\n".join(rows)
-    json_files.write(path, f'{{"about": {about},\n"runs": [\n{body}\n]}}\n')
+    json_files.write_rows(path, measured.about, "runs", rows)
 
 
 def load(path: Path) -> EngineRuns:
@@ -209,11 +206,9 @@ def load(path: Path) -> EngineRuns:
         OSError: the file cannot be read.
         ValueError: it is something else; the message names file and field.
     """
-    content = json_files.read(path)
-    if not isinstance(content, dict) or set(content) != {"about", "runs"}:
-        raise ValueError(f"{path} must hold an object with about and runs")
+    about, rows = json_files.read_rows(path, "runs")
     with json_files.expected(path, "runs as store writes them"):
-        return EngineRuns(content["about"], tuple(map(_run, content["runs"])))
+        return EngineRuns(about, tuple(map(_run, rows)))
 
 
 def _run(row: dict[str, Any]) -> EngineRun:
