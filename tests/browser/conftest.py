@@ -96,14 +96,17 @@ def in_words(place) -> str:
 def pytest_generate_tests(metafunc):
     """Parametrize by what the site holds.
 
-    `page` is every page that can be read, `drawn_page` those with figures or widgets,
-    `folding_page` those with folded parts, `html_file` every file; `explorer`, `roof`,
-    `calculator` and `widget` are the places where one stands.
+    `page` is every page that can be read, where one of the reference stands for all of them, and
+    `any_page` really every one; `drawn_page` those with figures or widgets, `folding_page` those
+    with folded parts, `html_file` every file; `explorer`, `roof`, `calculator` and `widget` are
+    the places where one stands.
     """
-    # The pages of the reference are large and alike: one stands for all, but for links.
+    # The pages of the reference are large and alike: one stands for all, but for links and for
+    # what is as wide as its longest name.
     alike = [page for page in built_site.pages() if page.startswith("book/api/")][1:]
     values = {
         "page": [page for page in built_site.pages() if page not in alike],
+        "any_page": built_site.pages(),
         "drawn_page": built_site.pages_with("specmini-figure", "data-specmini"),
         "folding_page": built_site.pages_with("<details", "dropdown admonition"),
         "html_file": built_site.html_files(),
