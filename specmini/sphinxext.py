@@ -75,6 +75,8 @@ MENDED_MARKUP = {
     ),
     # A deprecated role, not allowed inside a list.
     ' role="doc-biblioentry"': ' role="listitem"',
+    # Not every system has a font of colored signs.
+    "<p>✅</p>": "<p>✓ ran</p>",
     # The logo stands beside the book's title, and takes its room before it is there.
     'class="logo__image': (
         f'data-decorative width="{logo.WIDTH}" height="{logo.HEIGHT}" class="logo__image'
