@@ -8,6 +8,7 @@ from playwright.sync_api import sync_playwright
 
 from browser import built_site, looks
 from browser.reader import DESK, Reader, new_tab
+from specmini.publish import chromium
 from specmini.widgets import assemble
 
 # A page paints before its fonts and its widgets are there; on a fast machine this never shows.
@@ -26,13 +27,13 @@ def site() -> Path:
 def browser():
     # Package scope, so that Playwright's event loop is gone before other tests start kernels.
     with sync_playwright() as playwright:
-        executable = built_site.find_chromium(playwright.chromium.executable_path)
+        executable = chromium.find(playwright.chromium.executable_path)
         if executable is None and os.environ.get("CI"):
-            pytest.fail(built_site.HOW_TO_GET_A_BROWSER)
+            pytest.fail(chromium.HOW_TO_GET)
         if executable is None:
-            pytest.skip(built_site.HOW_TO_GET_A_BROWSER)
+            pytest.skip(chromium.HOW_TO_GET)
         browser = playwright.chromium.launch(
-            executable_path=executable, args=built_site.BROWSER_ARGUMENTS
+            executable_path=executable, args=list(chromium.ARGUMENTS)
         )
         yield browser
         browser.close()
