@@ -106,7 +106,7 @@ def foretold_grid(reader: str = "server") -> ThemedFigure:
     return ThemedFigure(
         "foretold-grid",
         claim,
-        f"Foretold against measured speedup of a token, Qwen3-32B on one H100. "
+        f"Foretold against measured speedup of a token, Qwen3-32B on one H100 with 94 GB. "
         f"{'; '.join(parts)}. In {crowded} cells requests wait for memory.",
         figure,
     )
