@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specmini import checks
-from specmini.advisor.terms import foretell_record, half_width
+from specmini.advisor.terms import FEW_REQUESTS, foretell_record, half_width, untested
 from specmini.checks import FloatArray
 from specmini.record.grid_check import check_grid, check_series, curve_half_width
 
@@ -31,7 +31,6 @@ __all__ = [
 
 CLEAR = 0.1  # a speedup this far from 1 is clearly a win or a loss
 LOADS = ("1 request", "2 to 16", "more than 16")
-FEW = 16  # requests at once up to which a load counts as light
 FORESIGHTS = ("left out", "fitted", "class")
 
 
@@ -122,8 +121,9 @@ def errors_by(group: str = "class", foresight: str = "left out") -> Mapping[str,
     """Errors on the field reports, group by group.
 
     Args:
-        group: "class" of kernels; "load", by requests at once; "acceptance", whether the report
-            tells it; or "none", all rows together.
+        group: "class" of kernels; "load", by requests at once; "tested", whether many reports are
+            of such a load (``terms.untested``); "acceptance", whether the report tells it; or
+            "none", all rows together.
         foresight: "left out" or "fitted", see ``uncalibrated_errors``; or "class", a guess instead
             of a forecast: the median speedup that the other reports of the row's class measured,
             of all other reports where the class has none.
@@ -189,11 +189,13 @@ def _labels(group: str) -> Sequence[str]:
     """The group of each row, N labels."""
     told = foretell_record()
     settings = [row.configuration for row in told.rows if row.configuration is not None]
-    checks.choice("group", group, ("class", "load", "acceptance", "none"))
+    checks.choice("group", group, ("class", "load", "tested", "acceptance", "none"))
     if group == "class":
         return [one.kernels for one in settings]
     if group == "load":
-        return [LOADS[(one.concurrency > 1) + (one.concurrency > FEW)] for one in settings]
+        return [LOADS[(one.concurrency > 1) + (one.concurrency > FEW_REQUESTS)] for one in settings]
+    if group == "tested":
+        return ["hardly tested" if untested(one) else "tested" for one in settings]
     if group == "acceptance":
         return ["told" if known else "not told" for known in told.acceptance_known.tolist()]
     return ["all"] * len(settings)
