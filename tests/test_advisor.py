@@ -426,6 +426,12 @@ def test_the_forecast_beats_the_guess_that_knows_only_the_class():
         errors_by("class", "hindsight")
 
 
+def test_a_miss_is_told_by_its_setting():
+    by_name = {miss.name: miss.setting for miss in largest_misses(10)}
+    assert by_name["F19-b32-4_4_16"] == "Qwen3-30B-A3B, EAGLE-3, 4x H100, 32 at once"
+    assert not any("(" in words for words in by_name.values())
+
+
 def test_large_misses_have_a_reason():
     for miss in largest_misses(10, left_out=False):
         assert miss.reason != "not known", miss.name

@@ -8,6 +8,7 @@ what other reports of the same class of kernels measured.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from specmini import checks
 from specmini.advisor.terms import FEW_REQUESTS, foretell_record, half_width, untested
 from specmini.checks import FloatArray
+from specmini.record import FieldReport
 from specmini.record.grid_check import check_grid, check_series, curve_half_width
 
 __all__ = [
@@ -67,12 +69,14 @@ class Miss:
 
     Attributes:
         name: of the row.
+        setting: model, drafter, machine and requests at once, shortened from the report's words.
         measured: speedup as reported.
         foretold: the same, foretold.
         reason: what is known of it, "not known" if nothing is.
     """
 
     name: str
+    setting: str
     measured: float
     foretold: float
     reason: str
@@ -96,6 +100,7 @@ def largest_misses(count: int, *, left_out: bool = True) -> tuple[Miss, ...]:
     return tuple(
         Miss(
             told.rows[place].name,
+            _in_words(told.rows[place]),
             float(told.measured[place]),
             float(foretold[place]),
             told.rows[place].words.get("remark") or "not known",
@@ -170,6 +175,16 @@ def series_errors() -> Errors:
     told = check_series()
     widths = np.full(len(told.measured), curve_half_width("latencies", False))
     return _errors(told.foretold, told.measured, widths)
+
+
+def _in_words(row: FieldReport) -> str:
+    """Model, drafter, machine and load without what stands in brackets or after a comma."""
+    names = (
+        re.sub(r"\s*\([^)]*\)", "", row.words[key]).partition(",")[0]
+        for key in ("target", "drafter", "machine")
+    )
+    load = row.configuration.concurrency if row.configuration else 1
+    return ", ".join([*names, f"{load} at once"])
 
 
 def _record_widths(left_out: bool) -> FloatArray:
