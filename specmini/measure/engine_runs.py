@@ -70,6 +70,40 @@ class EngineRun:
         return tuple(map(Timed, self.tokens, self.seconds))
 
     @property
+    def hit_rate(self) -> float:
+        """h, share of steps that drafted. A step without a draft writes one token.
+
+        Raises:
+            ValueError: it decoded without drafts.
+        """
+        return self._counted.rounds / self._steps
+
+    @property
+    def tokens_per_step(self) -> float:
+        """E over all steps, 1 + h (E_K - 1) with E_K those of a round that drafted.
+
+        Raises:
+            ValueError: it decoded without drafts.
+        """
+        return sum(self.tokens) / self._steps
+
+    @property
+    def _counted(self) -> DraftCounts:
+        if self.counts is None:
+            raise ValueError(f"{self.engine}, {self.decoding}, counted no drafts")
+        return self.counts
+
+    @property
+    def _steps(self) -> float:
+        """Rounds that drafted and steps that did not.
+
+        What an engine accepts beyond a text's end it counts, though it is not written; so there
+        are never fewer steps than rounds.
+        """
+        counts = self._counted
+        return counts.rounds + max(sum(self.tokens) - counts.rounds - counts.accepted, 0)
+
+    @property
     def tokens_per_second(self) -> float:
         """Tokens of all prompts over the time of all calls.
 
@@ -132,8 +166,10 @@ def named(run: EngineRun) -> str:
 def count_table(runs: Sequence[EngineRun], caption: str = "") -> Table:
     """What engines counted, a row a run that drafted.
 
-    ``survived`` is unconditional, as vLLM counts: rounds that accepted at least 1, 2, ..., K
-    drafts. α is conditional, given those before; unknown where none got there.
+    ``rounds`` are those that drafted. ``survived`` is unconditional, as vLLM counts: rounds that
+    accepted at least 1, 2, ..., K drafts. α is conditional, given those before; unknown where none
+    got there. E_K is the yield of a round that drafted, h the share of steps that did, and E the
+    yield of all steps.
 
     Args:
         runs: those without counts are left out.
@@ -153,7 +189,9 @@ def count_table(runs: Sequence[EngineRun], caption: str = "") -> Table:
                 " ".join("–" if isnan(rate) else f"{rate:.2f}" for rate in counts.rates_by_position)
                 for _, counts in counted
             ],
-            "E": [counts.tokens_per_round for _, counts in counted],
+            "E_K": [counts.tokens_per_round for _, counts in counted],
+            "h": [run.hit_rate for run, _ in counted],
+            "E": [run.tokens_per_step for run, _ in counted],
         },
         digits=2,
         caption=caption,
