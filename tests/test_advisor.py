@@ -255,6 +255,8 @@ def test_one_time_sets_the_scale():
 def test_times_that_fall_are_refused():
     with pytest.raises(ValueError, match=r"plain_times must rise with concurrency, got 1: 0\.02 s"):
         advise(timed([(1, 20.0), (64, 10.0)]))
+    with pytest.raises(ValueError, match=r"the cache takes .* ms a request: is the context"):
+        advise(replace(timed([(1, 20.0), (64, 20.1)]), context=8192))
     with pytest.raises(ValueError, match="plain_times must hold at least 1"):
         calibrated_cost(served(), 2.0)
 

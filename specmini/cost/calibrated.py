@@ -12,6 +12,7 @@ c is the measured one, or the drafter's time by the data sheet over the measured
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,7 +54,14 @@ def _curve(times: tuple[PlainTime, ...], prompt_share: float, cache_seconds: flo
         )
     except ValueError:
         listed = ", ".join(f"{one.concurrency}: {one.seconds:g} s" for one in times)
-        raise ValueError(f"plain_times must rise with concurrency, got {listed}") from None
+        message = f"plain_times must rise with concurrency, got {listed}"
+        rising = sorted(times, key=lambda one: one.concurrency)
+        if all(one.seconds < more.seconds for one, more in pairwise(rising)):
+            message += (
+                f", of which the cache takes {1e3 * cache_seconds:.2g} ms a request: "
+                "is the context what a request holds?"
+            )
+        raise ValueError(message) from None
 
 
 def calibrated_cost(

@@ -47,7 +47,7 @@ function adviceSetting(b, now) {
   };
   if (setting.plainTimes.length > 1) {
     setting.curve = settingCurve(b, setting);
-    if (!setting.curve) return { wrong: "plain_times must rise with concurrency" };
+    if (!setting.curve) return { wrong: "plain_times must rise with concurrency, and by more than reading the caches takes" };
   }
   return { setting };
 }
