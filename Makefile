@@ -8,12 +8,13 @@ IN_VENV := . $(VENV)/bin/activate &&
 SITE := _build/html/index.html
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book zip dist test lint notebooks lab bench engines clean other-python
+.PHONY: help setup book zip pdf dist test lint notebooks lab bench engines clean other-python
 
 help:
 	@echo "make book       build the site ($(SITE)); sets everything up the first time"
 	@echo "make zip        pack the site, with a checksum, into dist/"
-	@echo "make dist       all that a release carries: that zip, the notebooks, the sheet"
+	@echo "make pdf        print the whole book as one PDF into dist/ (needs Chromium)"
+	@echo "make dist       all that a release carries: the zip, the PDF, the notebooks, the sheet"
 	@echo "make test       set up, build, then run every check"
 	@echo "make lab        open the chapters live in JupyterLab"
 	@echo "make notebooks  run every chapter again and store its outputs"
@@ -50,11 +51,15 @@ book: setup
 	@echo "== Open $(SITE) in a browser (no server needed)"
 
 # Dated by the last commit, so that the same commit makes the same zip; without git, by the clock.
-zip: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
+zip pdf: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
 zip: book
 	@$(IN_VENV) python -m specmini.publish.archive _build/html
 
-dist: zip
+pdf: book
+	@echo "== Printing the book"
+	@$(IN_VENV) python -m specmini.publish.book_pdf _build/html
+
+dist: zip pdf
 	@$(IN_VENV) python -m specmini.publish.launch book --into dist/notebooks && \
 	  python -m specmini.publish.archive dist/notebooks --name notebooks
 	@cp _build/html/_static/*.pdf dist/

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from specmini import json_files
 from specmini.checks import shown
+from specmini.files import replaced
 from specmini.gpt import GPT, Config
 from specmini.heads.feature_head import FeatureHead, FeatureHeadConfig
 from specmini.heads.medusa_heads import MedusaConfig, MedusaHeads
@@ -61,11 +62,13 @@ def write(path: Path, tensors: Mapping[str, Tensor], record: Record) -> None:
     content = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
     written = json.dumps(record)
     metadata = {"record": written, "record_sha256": _hash(written), "sha256": digest(content)}
-    unfinished = path.with_name(path.name + ".part")
-    save_file(content, unfinished, metadata)
-    with unfinished.open("r+b") as file:  # Windows flushes only what may be written
-        os.fsync(file.fileno())
-    unfinished.replace(path)
+
+    def save(unfinished: Path) -> None:
+        save_file(content, unfinished, metadata)
+        with unfinished.open("r+b") as file:  # Windows flushes only what may be written
+            os.fsync(file.fileno())
+
+    replaced(path, save)
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], Record]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from specmini.practice.files import replaced
+from specmini.files import replaced
 
-__all__ = ["expected", "parsed", "read", "write"]
+__all__ = ["expected", "packaged", "parsed", "read", "read_rows", "write", "write_rows"]
 
 
 def parsed(name: str, text: str | bytes) -> Any:
@@ -47,6 +48,43 @@ def write(path: Path, text: str) -> None:
     """
     content = text.encode()
     replaced(path, lambda unfinished: unfinished.write_bytes(content))
+
+
+def packaged(name: str) -> Any:
+    """What a JSON file in ``specmini/data`` holds."""
+    return parsed(name, (resources.files("specmini") / "data" / name).read_bytes())
+
+
+def read_rows(path: Path, name: str) -> tuple[Any, Any]:
+    """What ``write_rows`` wrote under ``about`` and under the name of the rows, not yet checked.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: as ``parsed``; or it is no object with these two.
+    """
+    content = read(path)
+    if not isinstance(content, dict) or set(content) != {"about", name}:
+        raise ValueError(f"{path} must hold an object with about and {name}")
+    return content["about"], content[name]
+
+
+def write_rows(
+    path: Path, about: Mapping[str, Any], name: str, rows: Iterable[Mapping[str, Any]]
+) -> None:
+    """Write what was measured, a line a row, in one step.
+
+    Args:
+        path: where to.
+        about: what holds for all rows: machine, versions, date.
+        name: of the rows.
+        rows: anything JSON can hold.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    head = json.dumps(about, indent=1, ensure_ascii=False)
+    body = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    write(path, f'{{"about": {head},\n"{name}": [\n{body}\n]}}\n')
 
 
 @contextmanager

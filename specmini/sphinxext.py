@@ -30,7 +30,7 @@ from specmini import __version__, notebooks, palette
 from specmini.figures.style import themed_svg
 from specmini.practice import site as practice_site
 from specmini.publish import launch
-from specmini.site import dead_rules, formulas, icons, logo, social
+from specmini.site import bundle, dead_rules, formulas, icons, logo, social
 from specmini.widgets import assemble
 from specmini.widgets.page import MIME as WIDGET_MIME
 from specmini.widgets.progress import read_mark
@@ -57,6 +57,10 @@ UNUSED_TAGS = re.compile(
 )
 
 
+# Loaded on every page, and of use only where something is shown in tabs.
+TABS_TAG = re.compile(r'\s*<script[^>]*src="[^"]*design-tabs\.js[^"]*"></script>')
+TABS = 'class="sd-tab-set'
+
 # Loaded on every page for results while one types, which this book does not switch on; the
 # search page keeps them.
 SEARCH_TAGS = re.compile(
@@ -71,6 +75,8 @@ MENDED_MARKUP = {
     ),
     # A deprecated role, not allowed inside a list.
     ' role="doc-biblioentry"': ' role="listitem"',
+    # Not every system has a font of colored signs.
+    "<p>✅</p>": "<p>✓ ran</p>",
     # The logo stands beside the book's title, and takes its room before it is there.
     'class="logo__image': (
         f'data-decorative width="{logo.WIDTH}" height="{logo.HEIGHT}" class="logo__image'
@@ -255,6 +261,8 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
         mended = UNUSED_TAGS.sub("", text)
         if page.name != "search.html":
             mended = SEARCH_TAGS.sub("", mended)
+        if TABS not in text:
+            mended = TABS_TAG.sub("", mended)
         for found, better in MENDED_MARKUP.items():
             mended = mended.replace(found, better)
         if mended != text:
@@ -264,6 +272,7 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
         for unused in (site / "_static").glob(pattern):
             unused.unlink()
     dead_rules.drop_dead_rules(site)  # what is gone must not count as a place that names a class
+    bundle.bundle(site)
     package = launch.settle_buttons(app.config.html_theme_options)
     for source in (site / "_sources").rglob("*.ipynb"):  # what the download button offers
         offered = notebooks.normalized(notebooks.read(source))

@@ -20,7 +20,14 @@ from specmini.advisor.errors import (
     uncalibrated_errors,
 )
 from specmini.advisor.expected import speedup_by_length
-from specmini.advisor.terms import Terms, expected_tokens, fit_terms, foretell_record, half_width
+from specmini.advisor.terms import (
+    Terms,
+    expected_tokens,
+    fit_terms,
+    foretell_record,
+    half_width,
+    untested,
+)
 from specmini.configuration import PlainTime
 from specmini.configuration.defaults import configure
 from specmini.cost.calibrated import calibrated_cost, fitted_curve
@@ -29,6 +36,12 @@ from specmini.record import field_reports, read_report
 from specmini.record.grid_check import check_grid, curve_half_width
 from specmini.record.vllm_grid import plain_cells
 
+# Qwen3-32B without speculation at three loads of the grid
+TIMED = tuple(
+    PlainTime(one.concurrency, one.mean_tpot_ms / 1000)
+    for one in plain_cells()
+    if one.concurrency in (1, 64, 256)
+)
 FLAT = Terms({"server": 0.0, "card": 0.2, "apple": 0.8}, {"eagle-3": 0.7, "lookup": 0.4}, {})
 
 
@@ -109,6 +122,32 @@ def test_interval_is_that_of_like_reports():
     assert width < half_width(served()) < half_width(sparse)
 
 
+def test_what_hardly_any_report_tests_is_not_decided_from_data_sheets():
+    sparse = configure("Qwen3-30B-A3B", "EAGLE-3", machine="h100", engine="vLLM", concurrency=128)
+    alone, dense = replace(sparse, concurrency=1), served(acceptance="2.5")
+    crowded = replace(dense, concurrency=17)
+    assert [untested(one) for one in (sparse, alone, dense, crowded)] == [True, False, False, True]
+    assert not untested(replace(crowded, concurrency=16))
+    assert half_width(crowded) == half_width(sparse) > 2 * half_width(dense)
+    for one in (sparse, crowded):
+        advice = advise(one)
+        assert advice.verdict == "too close to call"
+        assert any("hardly any public report" in warning for warning in advice.warnings)
+    # two plain times tell what the record does not
+    timed = replace(crowded, plain_times=(PlainTime(1, 0.007), PlainTime(64, 0.011)))
+    assert not untested(timed)
+    assert advise(timed).high / advise(timed).low < advise(crowded).high / advise(crowded).low
+
+
+def test_intervals_cover_what_is_hardly_tested():
+    found = errors_by("tested")
+    assert {name: one.rows for name, one in found.items()} == {"tested": 118, "hardly tested": 9}
+    # rows of one report err together: with the quantile of rows it was 6 of 9
+    assert found["hardly tested"].covered == pytest.approx(8 / 9)
+    assert errors_by("load")["more than 16"].covered == pytest.approx(5 / 6)  # it was 3 of 6
+    assert errors_by("class")["experts"].covered == pytest.approx(17 / 22)  # it was 16 of 22
+
+
 def test_the_best_length_is_the_best_of_all_and_zero_means_do_not():
     one = served(acceptance="2.5")
     lengths, gains = speedup_by_length(one)
@@ -133,10 +172,11 @@ def test_tokens_and_throughput_disagree_where_the_draft_takes_memory():
         "Qwen3-32B", "draft model Qwen3-4B", machine="1x H100 94GB", engine="vLLM",
         draft_length="4", concurrency=256, context=246, acceptance="3.12",
     )  # fmt: skip
-    advice = advise(one)
-    assert advice.speedup > 1.3 > 1 > advice.throughput  # measured: 1.58 and 0.57
-    assert advice.verdict == "faster tokens, less output"
-    assert any("throughput disagree" in warning for warning in advice.warnings)
+    for known, verdict in (((), "too close to call"), (TIMED, "faster tokens, less output")):
+        advice = advise(replace(one, plain_times=known))
+        assert advice.speedup > 1.3 > 1 > advice.throughput  # measured: 1.58 and 0.57
+        assert advice.verdict == verdict  # data sheets alone do not decide at this load
+        assert any("throughput disagree" in warning for warning in advice.warnings)
     plain, with_draft = sequences_running(one, 256)
     # the engine's log: 69,232 tokens without and 18,560 with the draft, at 246 a request
     assert float(plain) == 256
@@ -355,7 +395,7 @@ def test_published_errors_without_calibration():
     assert left_out.half_width == pytest.approx(0.31, abs=0.04)  # misses the aim
 
 
-@pytest.mark.parametrize("group", ["class", "load", "acceptance", "none"])
+@pytest.mark.parametrize("group", ["class", "load", "tested", "acceptance", "none"])
 def test_errors_by_group_add_up(group):
     found, every = errors_by(group), uncalibrated_errors()
     assert sum(one.rows for one in found.values()) == every.rows
@@ -384,6 +424,12 @@ def test_the_forecast_beats_the_guess_that_knows_only_the_class():
         errors_by("weather")
     with pytest.raises(ValueError, match="foresight must be one of"):
         errors_by("class", "hindsight")
+
+
+def test_a_miss_is_told_by_its_setting():
+    by_name = {miss.name: miss.setting for miss in largest_misses(10)}
+    assert by_name["F19-b32-4_4_16"] == "Qwen3-30B-A3B, EAGLE-3, 4x H100, 32 at once"
+    assert not any("(" in words for words in by_name.values())
 
 
 def test_large_misses_have_a_reason():

@@ -116,12 +116,14 @@ def killed(*_):
 def test_a_write_that_is_stopped_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "file.json"
     json_files.write(path, "1")
-    monkeypatch.setattr("specmini.practice.files.os.replace", killed)
+    monkeypatch.setattr("specmini.files.os.replace", killed)
     measured = results.measured_speedups()
     for write in (
         lambda: tokenizer.save(Tokenizer([]), path),
         lambda: results.store(path, measured),
         lambda: json_files.write(path, "2"),
+        lambda: checkpoints.write(path, {"x": torch.ones(2)}, {}),
+        lambda: log.forget_after(path, 0),
     ):
         with pytest.raises(KeyboardInterrupt):
             write()

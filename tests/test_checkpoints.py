@@ -196,6 +196,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, model, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         checkpoints.save_model(path, model, {"tokens": 13})
     assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_the_record_is_plain_json_in_the_header(tmp_path, model):

@@ -240,6 +240,19 @@ def test_metrics_give_advice(capsys, tmp_path):
     assert json.loads(alone)["advice"]["speedup"] > advice["speedup"]
 
 
+def test_metrics_of_a_lookup_count_the_steps_without_a_draft(capsys, tmp_path):
+    source = tmp_path / "page"
+    source.write_text(page())
+    words = ("--target", "8B", "--machine", "h100", "--json", "--drafter")
+    head, lookup = (
+        json.loads(told(capsys, "metrics", source, *words, drafter)[1])["advice"]
+        for drafter in ("MTP", "ngram")
+    )
+    assert head["tokens_per_round"] == pytest.approx(2.66)
+    assert lookup["tokens_per_round"] == pytest.approx(1 + 0.5 * 1.66)
+    assert any("drafts in 50% of the steps" in word for word in lookup["assumed"])
+
+
 def test_metrics_between_two_readings(capsys, tmp_path):
     early, late = tmp_path / "a", tmp_path / "b"
     early.write_text(page())

@@ -38,6 +38,19 @@ def test_speedups_are_over_the_same_engine():
         SAMPLED.tokens_per_second  # noqa: B018
 
 
+def test_silent_steps_count_in_e_and_not_in_e_k():
+    # 40 tokens: 20 rounds wrote 20 + 18, so two steps were silent
+    assert DRAFTED.hit_rate == pytest.approx(20 / 22)
+    assert DRAFTED.tokens_per_step == pytest.approx(40 / 22)
+    mixture = 1 + DRAFTED.hit_rate * (COUNTS.tokens_per_round - 1)
+    assert DRAFTED.tokens_per_step == pytest.approx(mixture)
+    # what is accepted beyond the end of a text makes no step negative
+    beyond = replace(DRAFTED, tokens=(10, 25))
+    assert (beyond.hit_rate, beyond.tokens_per_step) == (1.0, 35 / 20)
+    with pytest.raises(ValueError, match="vLLM, plain, counted no drafts"):
+        PLAIN.tokens_per_step  # noqa: B018
+
+
 def test_an_interval_needs_prompts():
     one = [Timed(10, 1.0)]
     with pytest.raises(ValueError, match="at least 2 prompts, got 1"):
@@ -56,6 +69,7 @@ def test_tables_leave_out_what_was_not_measured():
     assert len(counted.splitlines()) == 2 + 3
     assert "12 6" in counted
     assert "0.60 0.50" in counted  # 12 of 20, then 6 of 12
+    assert "1.90  0.91  1.82" in counted  # E_K, h, E
     clocks = str(clock_table(RUNS))
     assert len(clocks.splitlines()) == 1 + 2
     assert "2.00 to 2.00" in clocks

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import get_args
 
 import pytest
 
@@ -123,6 +124,18 @@ def test_commands_name_a_switch_of_their_engine_and_a_chain_of_three():
         assert max(map(len, one.start.splitlines())) <= 80
 
 
+def test_combinations_are_sourced_and_stand_once():
+    rows = engines.combinations()
+    assert len({(row.engine, row.with_what) for row in rows}) == len(rows) >= 20
+    assert {row.engine for row in rows} == {"vLLM", "SGLang", "TensorRT-LLM"}
+    for row in rows:
+        assert row.works in get_args(engines.Works), row
+        assert row.urls
+        assert all(PINNED.search(url) for url in row.urls), row
+        assert row.says or row.works != "partly", row
+    assert engines.combinations("sglang") == tuple(row for row in rows if row.engine == "SGLang")
+
+
 def test_filters_part_the_rows():
     families = {row.family for row in engines.methods()}
     topics = {row.topic for row in engines.options()}
@@ -135,6 +148,7 @@ def test_filters_part_the_rows():
     ("call", "message"),
     [
         (lambda: engines.engine("TGI"), r"name must be one of 'vLLM', 'SGLang'.*got 'TGI'"),
+        (lambda: engines.combinations("TGI"), r"name must be one of 'vLLM'.*got 'TGI'"),
         (lambda: engines.methods("TGI"), r"name must be one of 'vLLM'.*got 'TGI'"),
         (lambda: engines.methods(family="tree"), r"family must be one of 'draft model'.*'tree'"),
         (lambda: engines.options(topic="K"), r"topic must be one of 'draft length'.*got 'K'"),

@@ -39,9 +39,9 @@ def test_median_error_is_below_four_percent_with_and_without_the_cells_that_gave
 
 def test_the_median_hides_the_large_checks(simple):
     groups = simple.by_tokens()
-    assert [one.cells for one in groups.values()] == [66, 36, 36, 24]
+    assert [one.cells for one in groups.values()] == [48, 36, 36, 24]  # 18 gave c
     medians = [one.median for one in groups.values()]
-    assert medians == pytest.approx([0.011, 0.028, 0.096, 0.301], abs=0.002)
+    assert medians == pytest.approx([0.013, 0.028, 0.096, 0.301], abs=0.001)
     assert everything(simple).largest == pytest.approx(1.29, abs=0.01)
     worst = simple.cells[int(np.argmax(simple.errors))]
     assert (worst.draft, worst.draft_length, worst.concurrency) == ("Qwen3-4B", 6, 256)

@@ -1,4 +1,4 @@
-"""The grid from data sheets: optimistic everywhere but where memory and arithmetic are short."""
+"""The grid from data sheets: optimistic everywhere, and late with the end of the win."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from specmini.record.grid_roofline import (
     grid_drafts,
     roofline_grid_speedup,
 )
-from specmini.record.vllm_grid import cache_pool, speculative_cells, tokens_held
+from specmini.record.vllm_grid import cache_pool, plain_cells, speculative_cells, tokens_held
 from specmini.roofline.deployment import Deployment
 
 CELLS = speculative_cells()
@@ -18,7 +18,7 @@ MEASURED = np.array([cell.tpot_speedup for cell in CELLS])
 
 
 def test_drafters_take_the_cache_that_the_log_says():
-    target = Deployment(catalog.machine("h100"), catalog.model("qwen3-32b"))
+    target = Deployment(catalog.machine("h100-94"), catalog.model("qwen3-32b"))
     plain = cache_pool().bytes_per_token
     for draft, cost in grid_drafts(target).items():
         own = cost.memory_needed(2, 1) - cost.memory_needed(1, 1)
@@ -27,14 +27,14 @@ def test_drafters_take_the_cache_that_the_log_says():
 
 def test_data_sheets_promise_too_much():
     errors = roofline_grid_speedup() / MEASURED - 1
-    assert np.median(errors) == pytest.approx(0.167, abs=0.01)
-    assert (errors > 0).mean() > 0.9
+    assert np.median(errors) == pytest.approx(0.199, abs=0.01)
+    assert (errors > 0).all()
 
 
 def test_half_of_the_optimism_is_the_draft():
     ratios = forecast_grid().cost_ratio
     errors = roofline_grid_speedup(cost_ratios=ratios) / MEASURED - 1
-    assert np.median(errors) == pytest.approx(0.06, abs=0.01)
+    assert np.median(errors) == pytest.approx(0.088, abs=0.01)
     small = np.array([cell.concurrency == 1 for cell in CELLS])
     assert np.abs(errors[small]).max() < 0.06
 
@@ -63,14 +63,18 @@ def test_bad_input_is_named():
         roofline_grid_speedup(cost_ratios={"EAGLE-3 head": -1.0})
 
 
-def test_the_formula_names_the_load_from_which_on_each_setting_loses():
+def test_the_formula_names_the_end_of_the_win_late():
     forecast = forecast_grid()
     told = formula_crossings(forecast)
-    assert told[:6] == pytest.approx([238, 193, 155, 128, 107, 91], abs=1)  # EAGLE-3, K = 1 to 6
+    assert told[:6] == pytest.approx([333, 270, 216, 179, 150, 128], abs=1)  # EAGLE-3, K = 1 to 6
     doublings = np.ceil(np.log2(told))  # the first load of the grid that is not below
-    seen = np.log2([one.measured for one in forecast.crossings()])
-    assert (np.abs(doublings - seen) <= 1).all()
-    assert (doublings == seen).sum() == 13  # of 18
+    late = doublings - np.log2([one.measured for one in forecast.crossings()])
+    assert np.unique_counts(late).counts.tolist() == [4, 12, 2]  # by 0, 1 and 2 doublings
+
+
+def test_the_plain_step_reaches_four_fifths_of_the_peaks():
+    step = Deployment(catalog.machine("h100-94"), catalog.model("qwen3-32b")).pass_time(1, 1, 246)
+    assert 1e3 * float(step.time) / plain_cells()[0].mean_tpot_ms == pytest.approx(0.79, abs=0.01)
 
 
 def test_formula_crossings_name_an_unknown_machine():

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from chapters import CHAPTERS, load, markdown
 
+from specmini.publish import chromium
 from specmini.site.structure import PAPER_WING, imported, modules_of
 
 ROOT = Path(__file__).parent.parent
@@ -151,9 +152,7 @@ def test_project_files_are_found_with_git_and_without(tmp_path):
 
 
 def test_ci_looks_for_the_browsers_that_the_tests_look_for():
-    from browser.built_site import BROWSER_NAMES
-
-    assert f"command -v {' '.join(BROWSER_NAMES)} " in read(".ci/run")
+    assert f"command -v {' '.join(chromium.NAMES)} " in read(".ci/run")
 
 
 def test_readme_results_are_computed():

@@ -57,6 +57,18 @@ def test_a_folder_holds_a_shape_weights_and_a_tokenizer(pair, folders):
         ]
 
 
+def test_a_write_that_is_stopped_leaves_no_part_that_a_loader_could_take(
+    pair, tmp_path, monkeypatch
+):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("specmini.files.os.replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_model(tmp_path, pair.draft, pair.tokenizer)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_text_is_cut_where_our_tokenizer_cuts_it():
     for text in texts():
         pieces = [piece.encode() for piece in re.findall(_pattern, text)]

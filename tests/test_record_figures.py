@@ -4,7 +4,12 @@ import re
 
 import pytest
 
-from specmini.advisor.errors import calibrated_errors, uncalibrated_errors
+from specmini.advisor.errors import (
+    calibrated_errors,
+    errors_by,
+    largest_misses,
+    uncalibrated_errors,
+)
 from specmini.configuration.defaults import configure
 from specmini.figures import record
 
@@ -12,9 +17,11 @@ from specmini.figures import record
 def test_the_record_names_its_misses():
     figure = record.foretold_record(named=3)
     errors = uncalibrated_errors()
-    assert f"{errors.right_side:.0%} of {errors.rows} reports" in figure.claim
-    for number in (1, 2, 3):
-        assert f"{number}: F" in figure.description
+    assert f"{errors.right_side:.0%} of {errors.rows} settings from 30 reports" in figure.claim
+    unknown = errors_by("acceptance")["not told"].right_side
+    assert f"{unknown:.0%} where E was not told" in figure.claim
+    for number, miss in enumerate(largest_misses(3), start=1):
+        assert f"{number}: {miss.setting}, measured" in figure.description
     assert "fitted without their own report" in figure.description
     [axes] = figure.drawing.axes
     drawn = sum(len(line.get_xdata()) for line in axes.lines if line.get_label()[0] != "_")

@@ -5,7 +5,8 @@ import zlib
 
 import pytest
 
-from specmini.practice import files, gather, sheet, sheet_pdf
+from specmini import files
+from specmini.practice import gather, sheet, sheet_pdf
 from specmini.practice.sheet import Sheet
 
 

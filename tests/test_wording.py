@@ -16,7 +16,10 @@ from specmini.configuration import wording
     ("text", "platform", "key", "exact", "devices"),
     [
         ("2x H100 TP2", "data center", "h100", True, 2),
-        ("1x H100 94GB (slurm partition hgx-h100-94x4)", "data center", "h100", False, 1),
+        ("1x H100 94GB (slurm partition hgx-h100-94x4)", "data center", "h100-94", True, 1),
+        ("lrz-hgx-h100-94x4", "data center", "h100-94", True, 1),
+        ("H100-94", "data center", "h100-94", True, 1),
+        ("H100 940GB", "data center", "h100", True, 1),
         ("8x MI355X TP8", "data center", "mi300x", False, 8),
         ("4x A100-80GB SXM TP4", "data center", "a100", False, 4),
         ("RTX 5090 (600 W)", "card", "rtx-5090", True, 1),

@@ -35,7 +35,8 @@ class Advice:
 
     Attributes:
         verdict: "win", "lose" or "too close to call": the whole 80 % interval of the speedup is
-            above 1, below 1, or neither. "faster tokens, less output" is a win for each request
+            above 1, below 1, or neither. At loads that hardly any report tests, the interval is so
+            wide that it is mostly neither. "faster tokens, less output" is a win for each request
             that runs and a loss for the server.
         speedup: expected, of the time of an output token.
         low: lower end of the 80 % interval.

@@ -8,6 +8,7 @@ what other reports of the same class of kernels measured.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specmini import checks
-from specmini.advisor.terms import foretell_record, half_width
+from specmini.advisor.terms import FEW_REQUESTS, foretell_record, half_width, untested
 from specmini.checks import FloatArray
+from specmini.record import FieldReport
 from specmini.record.grid_check import check_grid, check_series, curve_half_width
 
 __all__ = [
@@ -31,7 +33,6 @@ __all__ = [
 
 CLEAR = 0.1  # a speedup this far from 1 is clearly a win or a loss
 LOADS = ("1 request", "2 to 16", "more than 16")
-FEW = 16  # requests at once up to which a load counts as light
 FORESIGHTS = ("left out", "fitted", "class")
 
 
@@ -68,12 +69,14 @@ class Miss:
 
     Attributes:
         name: of the row.
+        setting: model, drafter, machine and requests at once, shortened from the report's words.
         measured: speedup as reported.
         foretold: the same, foretold.
         reason: what is known of it, "not known" if nothing is.
     """
 
     name: str
+    setting: str
     measured: float
     foretold: float
     reason: str
@@ -97,6 +100,7 @@ def largest_misses(count: int, *, left_out: bool = True) -> tuple[Miss, ...]:
     return tuple(
         Miss(
             told.rows[place].name,
+            _in_words(told.rows[place]),
             float(told.measured[place]),
             float(foretold[place]),
             told.rows[place].words.get("remark") or "not known",
@@ -122,8 +126,9 @@ def errors_by(group: str = "class", foresight: str = "left out") -> Mapping[str,
     """Errors on the field reports, group by group.
 
     Args:
-        group: "class" of kernels; "load", by requests at once; "acceptance", whether the report
-            tells it; or "none", all rows together.
+        group: "class" of kernels; "load", by requests at once; "tested", whether many reports are
+            of such a load (``terms.untested``); "acceptance", whether the report tells it; or
+            "none", all rows together.
         foresight: "left out" or "fitted", see ``uncalibrated_errors``; or "class", a guess instead
             of a forecast: the median speedup that the other reports of the row's class measured,
             of all other reports where the class has none.
@@ -172,6 +177,16 @@ def series_errors() -> Errors:
     return _errors(told.foretold, told.measured, widths)
 
 
+def _in_words(row: FieldReport) -> str:
+    """Model, drafter, machine and load without what stands in brackets or after a comma."""
+    names = (
+        re.sub(r"\s*\([^)]*\)", "", row.words[key]).partition(",")[0]
+        for key in ("target", "drafter", "machine")
+    )
+    load = row.configuration.concurrency if row.configuration else 1
+    return ", ".join([*names, f"{load} at once"])
+
+
 def _record_widths(left_out: bool) -> FloatArray:
     told = foretell_record()
     return np.array(
@@ -189,11 +204,13 @@ def _labels(group: str) -> Sequence[str]:
     """The group of each row, N labels."""
     told = foretell_record()
     settings = [row.configuration for row in told.rows if row.configuration is not None]
-    checks.choice("group", group, ("class", "load", "acceptance", "none"))
+    checks.choice("group", group, ("class", "load", "tested", "acceptance", "none"))
     if group == "class":
         return [one.kernels for one in settings]
     if group == "load":
-        return [LOADS[(one.concurrency > 1) + (one.concurrency > FEW)] for one in settings]
+        return [LOADS[(one.concurrency > 1) + (one.concurrency > FEW_REQUESTS)] for one in settings]
+    if group == "tested":
+        return ["hardly tested" if untested(one) else "tested" for one in settings]
     if group == "acceptance":
         return ["told" if known else "not told" for known in told.acceptance_known.tolist()]
     return ["all"] * len(settings)

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from specmini.advisor.expected import cost_of, plain_steps, usual_rate
-from specmini.advisor.terms import Terms, expected_tokens
+from specmini.advisor.terms import Terms, expected_tokens, untested
 from specmini.configuration import CLASSES, Configuration
 from specmini.cost.round_cost import RoundCost
 
@@ -93,6 +93,11 @@ def warnings_about(
         found.append(
             f"the weights take {weights / 1e9:.0f} GB of {room / 1e9:.0f} GB: what spills into the "
             f"CPU's memory makes every number here wrong"
+        )
+    if untested(configuration):
+        found.append(
+            "hardly any public report tests a forecast at this load, so the interval is wide: time "
+            "plain decoding at two loads, count the tokens a round, and ask again"
         )
     supported = terms.reports.get(configuration.kernels, 0)
     if len(configuration.plain_times) < 2 and configuration.kernels != "server":

@@ -9,6 +9,7 @@ import numpy as np
 
 from specmini.batch.draws import draw_each
 from specmini.batch.model import BatchModel
+from specmini.batch.room import begin, guessable
 from specmini.checks import FloatArray, choice
 from specmini.drafters import AcceptanceRule, Drafter
 from specmini.drafters.model import KeepGoing
@@ -82,16 +83,7 @@ class BatchModelDrafter:
 
     def admit(self, slots: Sequence[int], prompts: Sequence[Sequence[int]]) -> None:
         """Forget what the slots have seen, and read the prompts but for their last token."""
-        for slot in slots:
-            self.model.truncate(slot, 0)
-        # a text that is too long for the draft model stays too long
-        read = [
-            (slot, prompt[:-1])
-            for slot, prompt in zip(slots, prompts, strict=True)
-            if 1 < len(prompt) <= self.model.context + 1
-        ]
-        if read:
-            self.model.forward([slot for slot, _ in read], [new for _, new in read], last_only=True)
+        begin(self.model, slots, prompts)
 
     def propose(
         self,
@@ -104,12 +96,8 @@ class BatchModelDrafter:
 
         Fewer where the draft model's context ends, or it is unsure.
         """
-        context, lengths = self.model.context, self.model.lengths
-        # the last guess is never fed back
-        steps = [
-            max(0, min(wanted, context - len(text) + 1))
-            for text, wanted in zip(texts, draft_lengths, strict=True)
-        ]
+        lengths = self.model.lengths
+        steps = guessable(self.model.context, texts, draft_lengths)
         longest = max(steps, default=0)
         tokens = np.zeros((len(slots), longest), np.int64)  # (R, K)
         probs = np.zeros((len(slots), longest, self.model.vocabulary))  # (R, K, V)

@@ -24,7 +24,7 @@ from specmini.batch.passes import CompiledBatchStep, NumpyBatchStep, TorchBatchS
 from specmini.batch.side_by_side import SideBySideEngines
 from specmini.batch.steps import BatchStep, StepBatch, new_batch_cache
 from specmini.checks import single, whole_number
-from specmini.engine.fast_model import FastModel, prepared
+from specmini.engine.fast_model import FastModel, chosen, prepared
 from specmini.engine.kernels import available_kernels, is_half_exact
 from specmini.engine.threads import single_thread
 from specmini.engine.torch_model import TorchModel
@@ -131,14 +131,7 @@ def batch_seconds(step: BatchStep, config: Config, slots: int, tokens: int) -> l
 
 def _step(model: GPT, name: str) -> BatchStep:
     """A model's step by name."""
-
-    def make() -> BatchStep:
-        makers = batch_candidates(model)
-        if name not in makers:
-            raise ValueError(f"choice must name steps out of {sorted(makers)}, got {name!r}")
-        return makers[name]()
-
-    return prepared(model, f"batch: {name}", make)
+    return prepared(model, f"batch: {name}", lambda: chosen(batch_candidates(model), name))
 
 
 def _measured_choice(model: GPT, slots: int) -> BatchChoice:

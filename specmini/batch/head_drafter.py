@@ -14,6 +14,7 @@ from specmini.batch.draws import draw_each
 from specmini.batch.fast import BatchChoice
 from specmini.batch.heads import BatchFeatureEngine, feature_batch, mtp_batch
 from specmini.batch.model import FeatureBatch
+from specmini.batch.room import guessable, readable
 from specmini.engine.step_model import Array
 from specmini.heads.feature_head import FeatureHead
 from specmini.heads.in_numpy import MedusaEngine
@@ -50,14 +51,9 @@ class BatchSelfFeedingDrafter:
         for slot in slots:
             self._engine.truncate(slot, 0)
         check_have_seen(self.target, slots, prompts)
-        # a text that is too long for the head stays too long
-        read = [
-            (slot, prompt[:-1])
-            for slot, prompt in zip(slots, prompts, strict=True)
-            if 1 < len(prompt) <= self._engine.context + 1
-        ]
-        if read:
-            self._read([slot for slot, _ in read], [text for _, text in read])
+        reading, tokens = readable(self._engine.context, slots, prompts)
+        if reading:
+            self._read(reading, tokens)
 
     def propose(
         self,
@@ -72,10 +68,7 @@ class BatchSelfFeedingDrafter:
             ValueError: the target has not seen a text up to its last token.
         """
         check_have_seen(self.target, slots, texts)
-        steps = [
-            max(0, min(wanted, self._engine.context - len(text) + 1))
-            for text, wanted in zip(texts, draft_lengths, strict=True)
-        ]
+        steps = guessable(self._engine.context, texts, draft_lengths)
         longest = max(steps, default=0)
         tokens = np.zeros((len(slots), longest), np.int64)  # (R, K)
         probs = np.zeros((len(slots), longest, self._engine.vocabulary))  # (R, K, V)

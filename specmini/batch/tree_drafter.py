@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from specmini.batch.model import TreeBatch
+from specmini.batch.room import begin
 from specmini.drafters.sapling import Growth, Sapling
 from specmini.drafters.tree import Grower
 from specmini.sampling import Sampling, plain
@@ -60,16 +61,8 @@ class BatchModelTreeDrafter:
     def admit(self, slots: Sequence[int], prompts: Sequence[Sequence[int]]) -> None:
         """Forget what the slots have seen, and read the prompts but for their last token."""
         for slot in slots:
-            self.model.truncate(slot, 0)
             self._saplings.pop(slot, None)
-        # a text that is too long for the draft model stays too long
-        read = [
-            (slot, prompt[:-1])
-            for slot, prompt in zip(slots, prompts, strict=True)
-            if 1 < len(prompt) <= self.model.context + 1
-        ]
-        if read:
-            self.model.forward([slot for slot, _ in read], [new for _, new in read], last_only=True)
+        begin(self.model, slots, prompts)
 
     def propose_trees(
         self,

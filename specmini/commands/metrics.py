@@ -10,6 +10,8 @@ from specmini.advisor import advise
 from specmini.commands import setting
 from specmini.commands.advise import advice_lines, listed
 from specmini.commands.printing import as_json, draw, without_nan
+from specmini.configuration import Configuration
+from specmini.cost.round_cost import LOOKUP_SHARE
 from specmini.metrics import DraftCounts, between
 from specmini.metrics.pages import fetch, read_counts
 
@@ -51,6 +53,8 @@ def answered(given: argparse.Namespace) -> str:
             configuration = replace(configuration, concurrency=running)
         if len(counts.survival) == length:
             configuration = replace(configuration, survival=counts.survival)
+        if configuration.drafter == "lookup":
+            configuration = _with_silent_steps(configuration, counts)
         advice = advise(configuration)
         if given.figure:
             draw(configuration, given.figure)
@@ -59,6 +63,19 @@ def answered(given: argparse.Namespace) -> str:
     elif given.figure:
         raise ValueError("--figure needs --target and --drafter")
     return as_json(answer) if given.json else "\n".join(lines)
+
+
+def _with_silent_steps(configuration: Configuration, counts: DraftCounts) -> Configuration:
+    """The counters hold the rounds that drafted; a lookup is silent in others."""
+    return replace(
+        configuration,
+        tokens_per_round=1 + LOOKUP_SHARE * (counts.tokens_per_round - 1),
+        survival=tuple(LOOKUP_SHARE * share for share in configuration.survival),
+        assumed=(
+            *configuration.assumed,
+            f"a lookup drafts in {LOOKUP_SHARE:.0%} of the steps; the counters hold only those",
+        ),
+    )
 
 
 def counts_lines(counts: DraftCounts) -> list[str]:

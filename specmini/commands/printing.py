@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from specmini.configuration import Configuration
-from specmini.practice.files import replaced
+from specmini.files import replaced
 
 __all__ = ["as_json", "draw", "without_nan"]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -29,7 +29,15 @@ from specmini.engine.torch_model import TorchModel
 from specmini.engine.torch_step import torch_step
 from specmini.gpt import GPT, Config
 
-__all__ = ["Choice", "FastModel", "candidates", "fast_model", "prepared", "step_seconds"]
+__all__ = [
+    "Choice",
+    "FastModel",
+    "candidates",
+    "chosen",
+    "fast_model",
+    "prepared",
+    "step_seconds",
+]
 
 Prepared = TypeVar("Prepared")
 
@@ -154,6 +162,17 @@ def prepared(model: GPT, name: str, make: Callable[[], Prepared]) -> Prepared:
     return found
 
 
+def chosen(makers: Mapping[str, Callable[[], Prepared]], name: str) -> Prepared:
+    """What the maker of this name makes.
+
+    Raises:
+        ValueError: there is none of this name.
+    """
+    if name not in makers:
+        raise ValueError(f"choice must name steps out of {sorted(makers)}, got {name!r}")
+    return makers[name]()
+
+
 # packing and compiling take a second; no step holds on to its GPT, so the entry goes with it
 _made: weakref.WeakKeyDictionary[GPT, tuple[tuple[tuple[int, int], ...], dict[str, Any]]] = (
     weakref.WeakKeyDictionary()
@@ -162,14 +181,7 @@ _made: weakref.WeakKeyDictionary[GPT, tuple[tuple[tuple[int, int], ...], dict[st
 
 def _step(model: GPT, name: str) -> Step:
     """A model's step by name."""
-
-    def make() -> Step:
-        makers = candidates(model)
-        if name not in makers:
-            raise ValueError(f"choice must name steps out of {sorted(makers)}, got {name!r}")
-        return makers[name]()
-
-    return prepared(model, name, make)
+    return prepared(model, name, lambda: chosen(candidates(model), name))
 
 
 def _measured_choice(model: GPT) -> Choice:

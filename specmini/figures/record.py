@@ -6,7 +6,12 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from specmini.advisor import advise
-from specmini.advisor.errors import calibrated_errors, largest_misses, uncalibrated_errors
+from specmini.advisor.errors import (
+    calibrated_errors,
+    errors_by,
+    largest_misses,
+    uncalibrated_errors,
+)
 from specmini.advisor.expected import speedup_by_length
 from specmini.advisor.terms import foretell_record
 from specmini.configuration import CLASSES, Configuration
@@ -38,11 +43,14 @@ def foretold_record(*, left_out: bool = True, named: int = 5) -> ThemedFigure:
     told = foretell_record()
     foretold = told.left_out if left_out else told.fitted
     errors = uncalibrated_errors(left_out=left_out)
+    foresight = "left out" if left_out else "fitted"
+    unknown = errors_by("acceptance", foresight)["not told"].right_side
+    reports = len({row.report for row in told.rows})
     kinds = [row.configuration.kernels for row in told.rows if row.configuration]
     groups = np.array([LOOKS.get(kind, OTHERS) for kind in kinds])
     claim = (
-        f"{errors.right_side:.0%} of {errors.rows} reports are foretold on the right side of 1, "
-        f"half of them within {errors.median:.0%}"
+        f"{errors.right_side:.0%} of {errors.rows} settings from {reports} reports are foretold on "
+        f"the right side of 1, {unknown:.0%} where E was not told"
     )
     misses = largest_misses(named, left_out=left_out)
     looks = line_looks("classes", len(LEGEND))
@@ -57,7 +65,7 @@ def foretold_record(*, left_out: bool = True, named: int = 5) -> ThemedFigure:
                           textcoords="offset points", fontsize=10)  # fmt: skip
         axes.legend(loc="upper left", fontsize=9)
     explained = "; ".join(
-        f"{number}: {miss.name}, measured {miss.measured:.2f}, foretold {miss.foretold:.2f} "
+        f"{number}: {miss.setting}, measured {miss.measured:.2f}, foretold {miss.foretold:.2f} "
         f"({miss.reason})"
         for number, miss in enumerate(misses, start=1)
     )
@@ -106,7 +114,7 @@ def foretold_grid(reader: str = "server") -> ThemedFigure:
     return ThemedFigure(
         "foretold-grid",
         claim,
-        f"Foretold against measured speedup of a token, Qwen3-32B on one H100. "
+        f"Foretold against measured speedup of a token, Qwen3-32B on one H100 with 94 GB. "
         f"{'; '.join(parts)}. In {crowded} cells requests wait for memory.",
         figure,
     )

@@ -12,6 +12,8 @@ from typing import Any
 
 from safetensors.torch import save
 
+from specmini import json_files
+from specmini.files import replaced
 from specmini.gpt import GPT, to_hugging_face
 from specmini.hugging_face.tokenizer import END_OF_TEXT, tokenizer_json
 from specmini.pair import Pair
@@ -69,10 +71,11 @@ def write_model(folder: Path, model: GPT, tokenizer: Tokenizer) -> None:
     }
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: weight.contiguous() for name, weight in weights.items()}
-    _replace(folder / "model.safetensors", save(tensors, {"format": "pt"}))
-    _replace(folder / "tokenizer.json", _json(tokenizer_json(tokenizer)))
-    _replace(folder / "tokenizer_config.json", _json(settings))
-    _replace(folder / "config.json", _json(_config(model, tokenizer.end_of_text)))
+    stored = save(tensors, {"format": "pt"})
+    replaced(folder / "model.safetensors", lambda unfinished: unfinished.write_bytes(stored))
+    json_files.write(folder / "tokenizer.json", _json(tokenizer_json(tokenizer)))
+    json_files.write(folder / "tokenizer_config.json", _json(settings))
+    json_files.write(folder / "config.json", _json(_config(model, tokenizer.end_of_text)))
 
 
 def _config(model: GPT, end_of_text: int) -> dict[str, Any]:
@@ -99,12 +102,5 @@ def _config(model: GPT, end_of_text: int) -> dict[str, Any]:
     }
 
 
-def _json(content: dict[str, Any]) -> bytes:
-    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """A reader sees the old file or the new one, never a mixture."""
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_bytes(content)
-    unfinished.replace(path)
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

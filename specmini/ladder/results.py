@@ -6,7 +6,6 @@ of rounds and of clocks; what is estimated from them is worked out when read.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -157,17 +156,12 @@ def measured_ladder() -> Ladder:
 def store_ladder(path: Path, ladder: Ladder) -> None:
     """Write a ladder as JSON, a line a row; the file is replaced in one step."""
     rows = [
-        json.dumps(
-            {"rung": row.rung, "batch": row.batch, "kind": row.kind,
-             "temperature": row.temperature, "most": row.draft_length, "is_tree": row.is_tree,
-             "expected_tokens": round(row.expected_tokens, 4), **cell_to_json(row.cell)},
-            ensure_ascii=False,
-        )
+        {"rung": row.rung, "batch": row.batch, "kind": row.kind,
+         "temperature": row.temperature, "most": row.draft_length, "is_tree": row.is_tree,
+         "expected_tokens": round(row.expected_tokens, 4), **cell_to_json(row.cell)}
         for row in ladder.rows
     ]  # fmt: skip
-    about = json.dumps(ladder.about, indent=1, ensure_ascii=False)
-    body = ",\n".join(rows)
-    json_files.write(path, f'{{"about": {about},\n"rows": [\n{body}\n]}}\n')
+    json_files.write_rows(path, ladder.about, "rows", rows)
 
 
 def load_ladder(path: Path) -> Ladder:
@@ -177,12 +171,10 @@ def load_ladder(path: Path) -> Ladder:
         OSError: the file cannot be read.
         ValueError: it is something else; the message names file and field.
     """
-    content = json_files.read(path)
-    if not isinstance(content, dict) or set(content) != {"about", "rows"}:
-        raise ValueError(f"{path} must hold an object with about and rows")
+    about, rows = json_files.read_rows(path, "rows")
     with json_files.expected(path, "rows as store_ladder writes them"):
         return Ladder(
-            content["about"],
+            about,
             tuple(
                 LadderRow(
                     rung=row["rung"],
@@ -194,6 +186,6 @@ def load_ladder(path: Path) -> Ladder:
                     expected_tokens=row["expected_tokens"],
                     is_tree=row["is_tree"],
                 )
-                for row in content["rows"]
+                for row in rows
             ),
         )

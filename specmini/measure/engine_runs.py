@@ -7,7 +7,6 @@ own where it has counters.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -69,6 +68,40 @@ class EngineRun:
         if not self.seconds:
             return ()
         return tuple(map(Timed, self.tokens, self.seconds))
+
+    @property
+    def hit_rate(self) -> float:
+        """h, share of steps that drafted. A step without a draft writes one token.
+
+        Raises:
+            ValueError: it decoded without drafts.
+        """
+        return self._counted.rounds / self._steps
+
+    @property
+    def tokens_per_step(self) -> float:
+        """E over all steps, 1 + h (E_K - 1) with E_K those of a round that drafted.
+
+        Raises:
+            ValueError: it decoded without drafts.
+        """
+        return sum(self.tokens) / self._steps
+
+    @property
+    def _counted(self) -> DraftCounts:
+        if self.counts is None:
+            raise ValueError(f"{self.engine}, {self.decoding}, counted no drafts")
+        return self.counts
+
+    @property
+    def _steps(self) -> float:
+        """Rounds that drafted and steps that did not.
+
+        What an engine accepts beyond a text's end it counts, though it is not written; so there
+        are never fewer steps than rounds.
+        """
+        counts = self._counted
+        return counts.rounds + max(sum(self.tokens) - counts.rounds - counts.accepted, 0)
 
     @property
     def tokens_per_second(self) -> float:
@@ -133,8 +166,10 @@ def named(run: EngineRun) -> str:
 def count_table(runs: Sequence[EngineRun], caption: str = "") -> Table:
     """What engines counted, a row a run that drafted.
 
-    ``survived`` is unconditional, as vLLM counts: rounds that accepted at least 1, 2, ..., K
-    drafts. α is conditional, given those before; unknown where none got there.
+    ``rounds`` are those that drafted. ``survived`` is unconditional, as vLLM counts: rounds that
+    accepted at least 1, 2, ..., K drafts. α is conditional, given those before; unknown where none
+    got there. E_K is the yield of a round that drafted, h the share of steps that did, and E the
+    yield of all steps.
 
     Args:
         runs: those without counts are left out.
@@ -154,7 +189,9 @@ def count_table(runs: Sequence[EngineRun], caption: str = "") -> Table:
                 " ".join("–" if isnan(rate) else f"{rate:.2f}" for rate in counts.rates_by_position)
                 for _, counts in counted
             ],
-            "E": [counts.tokens_per_round for _, counts in counted],
+            "E_K": [counts.tokens_per_round for _, counts in counted],
+            "h": [run.hit_rate for run, _ in counted],
+            "E": [run.tokens_per_step for run, _ in counted],
         },
         digits=2,
         caption=caption,
@@ -194,12 +231,10 @@ def measured_engines() -> EngineRuns:
 def store(path: Path, measured: EngineRuns) -> None:
     """Write runs as JSON, a line each; times are rounded to a tenth of a millisecond."""
     rows = [
-        json.dumps({**asdict(run), "seconds": [round(value, 4) for value in run.seconds]})
+        {**asdict(run), "seconds": [round(value, 4) for value in run.seconds]}
         for run in measured.runs
     ]
-    about = json.dumps(measured.about, indent=1, ensure_ascii=False)
-    body = ",\n".join(rows)
-    json_files.write(path, f'{{"about": {about},\n"runs": [\n{body}\n]}}\n')
+    json_files.write_rows(path, measured.about, "runs", rows)
 
 
 def load(path: Path) -> EngineRuns:
@@ -209,11 +244,9 @@ def load(path: Path) -> EngineRuns:
         OSError: the file cannot be read.
         ValueError: it is something else; the message names file and field.
     """
-    content = json_files.read(path)
-    if not isinstance(content, dict) or set(content) != {"about", "runs"}:
-        raise ValueError(f"{path} must hold an object with about and runs")
+    about, rows = json_files.read_rows(path, "runs")
     with json_files.expected(path, "runs as store writes them"):
-        return EngineRuns(content["about"], tuple(map(_run, content["runs"])))
+        return EngineRuns(about, tuple(map(_run, rows)))
 
 
 def _run(row: dict[str, Any]) -> EngineRun:

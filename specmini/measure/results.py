@@ -8,7 +8,6 @@ written by ``tests/benchmarks/hugging_face.py``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from importlib import resources
@@ -102,18 +101,13 @@ def measured_hugging_face() -> dict[str, Any]:
         ``about`` as in ``Settings``; ``ways``, a list with the tokens per second of each way of
         decoding, theirs and ours; ``ratios``, the best of ours over the best of theirs.
     """
-    content: dict[str, Any] = json.loads(
-        (data / "measured_hugging_face.json").read_text(encoding="utf-8")
-    )
+    content: dict[str, Any] = json_files.packaged("measured_hugging_face.json")
     return content
 
 
 def store(path: Path, measured: Settings) -> None:
     """Write settings as JSON, a line each, in one step; times are rounded to a microsecond."""
-    rows = [json.dumps(_to_json(one), ensure_ascii=False) for one in measured.settings]
-    about = json.dumps(measured.about, indent=1, ensure_ascii=False)
-    body = ",\n".join(rows)
-    json_files.write(path, f'{{"about": {about},\n"settings": [\n{body}\n]}}\n')
+    json_files.write_rows(path, measured.about, "settings", map(_to_json, measured.settings))
 
 
 def load(path: Path) -> Settings:
@@ -123,11 +117,9 @@ def load(path: Path) -> Settings:
         OSError: the file cannot be read.
         ValueError: it is something else; the message names file and field.
     """
-    content = json_files.read(path)
-    if not isinstance(content, dict) or set(content) != {"about", "settings"}:
-        raise ValueError(f"{path} must hold an object with about and settings")
+    about, rows = json_files.read_rows(path, "settings")
     with json_files.expected(path, "settings as store writes them"):
-        return Settings(content["about"], tuple(_from_json(row) for row in content["settings"]))
+        return Settings(about, tuple(map(_from_json, rows)))
 
 
 def _to_json(one: Setting) -> dict[str, Any]:

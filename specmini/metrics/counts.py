@@ -4,7 +4,8 @@
 tell most: rounds that drafted, tokens drafted, tokens accepted. They give E = 1 + accepted / rounds
 and rho = accepted / drafted; counted position by position they also give alpha at each. Since
 speedup > 1 is the same as rho > e with e what a draft costs in plain steps, rho is the break-even
-of that cost, whatever machine it is.
+of that cost, whatever machine it is. A drafter that is sometimes silent, such as a lookup, takes
+steps that no counter here holds: this E is then the E_K of ``specmini.theory.hit_rate``.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class DraftCounts:
 
     @property
     def tokens_per_round(self) -> float:
-        """E, with the token the target adds."""
+        """E of the rounds that drafted, with the token the target adds."""
         return 1 + self.accepted / self.rounds
 
     @property

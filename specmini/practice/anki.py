@@ -13,9 +13,9 @@ from zipfile import ZipFile
 
 import genanki
 
+from specmini.files import replaced
 from specmini.practice import gather, markup
 from specmini.practice.cards import Card, cards
-from specmini.practice.files import replaced
 from specmini.publish.archive import write_undated
 
 __all__ = ["FILE", "note_id", "write"]

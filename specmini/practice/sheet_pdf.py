@@ -14,9 +14,9 @@ import matplotlib
 from fpdf import FPDF
 
 from specmini import checks
+from specmini.files import replaced
 from specmini.palette import ROLES
 from specmini.practice import markup
-from specmini.practice.files import replaced
 from specmini.practice.sheet import lines, symbols
 from specmini.practice.unicode_math import as_text
 

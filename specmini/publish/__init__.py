@@ -1,1 +1,1 @@
-"""What leaves the house beside the site: an archive of it, and chapters that run elsewhere."""
+"""What leaves the house beside the site: a zip, a PDF, chapters that run elsewhere."""

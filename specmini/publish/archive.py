@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from specmini import __version__
-from specmini.practice.files import replaced
+from specmini.files import replaced
 
 OLDEST_DATE = (
     1980,

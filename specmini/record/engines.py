@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar, get_args
 from specmini import checks
 
 __all__ = [
+    "Combination",
     "Engine",
     "Family",
     "Kind",
@@ -25,6 +26,7 @@ __all__ = [
     "Option",
     "Statement",
     "Topic",
+    "combinations",
     "engine",
     "engines",
     "methods",
@@ -36,6 +38,7 @@ Family = Literal["draft model", "lookup", "head", "block", "self", "custom"]
 Topic = Literal[
     "draft length", "acceptance", "tree", "load", "confidence", "lookup", "vocabulary", "report"
 ]
+Works = Literal["yes", "no", "partly", "untested"]
 Kind = Literal["runs", "measured", "offers", "publishes", "silent"]
 
 
@@ -122,6 +125,25 @@ class Option:
 
 
 @dataclass(frozen=True)
+class Combination:
+    """Whether an engine speculates together with something else.
+
+    Attributes:
+        engine: name of the engine.
+        with_what: the other feature.
+        works: "yes", "no", "partly", or "untested" where the engine's documents say so.
+        urls: where that was read.
+        says: how far, or by which setting; empty if there is no more to it.
+    """
+
+    engine: str
+    with_what: str
+    works: Works
+    urls: tuple[str, ...]
+    says: str = ""
+
+
+@dataclass(frozen=True)
 class Statement:
     """What one provider says of its own service.
 
@@ -145,7 +167,7 @@ class Statement:
     dated: str | None = None
 
 
-Row = TypeVar("Row", Method, Option)
+Row = TypeVar("Row", Method, Option, Combination)
 
 
 def engines() -> tuple[Engine, ...]:
@@ -198,6 +220,20 @@ def options(engine: str | None = None, topic: str | None = None) -> tuple[Option
     return tuple(row for row in rows if topic in (None, row.topic))
 
 
+def combinations(engine: str | None = None) -> tuple[Combination, ...]:
+    """What speculation goes together with, in the order of the file.
+
+    A pair that is missing is not known: no document and no line of code was found that says so.
+
+    Args:
+        engine: only those of one engine, in upper or lower case.
+
+    Raises:
+        ValueError: there is no such engine.
+    """
+    return _of_engine(_all(Combination, "combination"), engine)
+
+
 def statements(kind: str | None = None) -> tuple[Statement, ...]:
     """What providers say, in the order of the file.
 
@@ -219,7 +255,7 @@ def _of_engine(rows: Iterable[Row], name: str | None) -> tuple[Row, ...]:
     return tuple(row for row in rows if row.engine == found)
 
 
-Kept = TypeVar("Kept", Engine, Method, Option, Statement)
+Kept = TypeVar("Kept", Engine, Method, Option, Combination, Statement)
 
 
 def _all(row_class: type[Kept], table: str) -> tuple[Kept, ...]:
@@ -232,4 +268,6 @@ def _tables() -> dict[str, list[dict[str, Any]]]:
     tables: dict[str, list[dict[str, Any]]] = tomllib.loads(text)
     for row in tables["engine"]:
         row["absent"] = tuple(row.get("absent", ()))
+    for row in tables["combination"]:
+        row["urls"] = tuple(row["urls"])
     return tables

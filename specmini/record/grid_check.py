@@ -181,7 +181,7 @@ def _setting(draft: str, length: int, reader: str) -> Configuration:
     model = catalog.model(draft.lower()) if draft.startswith("Qwen3") else None
     return Configuration(
         catalog.model("qwen3-32b"),
-        replace(catalog.machine("h100"), memory=94e9),
+        catalog.machine("h100-94"),
         "server",
         "server",
         "draft model" if model else "eagle-3",

@@ -153,6 +153,8 @@ class GridForecast:
     def by_tokens(self, edges: Sequence[float] = (32, 128, 512)) -> dict[str, ErrorSummary]:
         """Errors by how many tokens C (K + 1) the client's concurrency asks of a verification.
 
+        Cells that c was taken from do not count.
+
         Args:
             edges: upper ends of the groups, rising; one more group takes the rest.
 
@@ -166,7 +168,7 @@ class GridForecast:
         groups = {}
         for low, high in pairwise(bounds):
             label = f"{low + 1:.0f} to {high:.0f}" if np.isfinite(high) else f"over {low:.0f}"
-            groups[label] = self.summary((asked > low) & (asked <= high))
+            groups[label] = self.summary((asked > low) & (asked <= high) & ~self.calibrated)
         return groups
 
     def by_draft(self) -> dict[str, ErrorSummary]:

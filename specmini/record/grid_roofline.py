@@ -1,9 +1,10 @@
 """The public grid from data sheets alone: no run of it is used but for the tokens per round.
 
-The roofline of an H100 and the shapes of the models give the plain step, the check and the draft's
-step at every cell. This is what a reader can work out before any benchmark. It is optimistic: it
-knows no launches, no scheduler and no prompts in the passes, and takes peak and bandwidth as
-printed. With the cost ratios of the runs at concurrency 1 one sees how much of that is drafting.
+The roofline of the H100 with 94 GB and the shapes of the models give the plain step, the check and
+the draft's step at every cell. This is what a reader can work out before any benchmark. It is
+optimistic: it knows no launches, no scheduler and no prompts in the passes, and takes peak and
+bandwidth as printed. With the cost ratios of the runs at concurrency 1 one sees how much of that is
+drafting.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def grid_drafts(target: Deployment) -> dict[str, DraftCost]:
 
 
 def roofline_grid_speedup(
-    machine: str = "h100", *, cost_ratios: Mapping[str, float] | None = None
+    machine: str = "h100-94", *, cost_ratios: Mapping[str, float] | None = None
 ) -> FloatArray:
     """Speedup of a token in each cell with speculation, by the roofline and the measured E.
 
@@ -78,7 +79,7 @@ def roofline_grid_speedup(
     return np.array(speedups)
 
 
-def formula_crossings(forecast: GridForecast, machine: str = "h100") -> FloatArray:
+def formula_crossings(forecast: GridForecast, machine: str = "h100-94") -> FloatArray:
     """Batch from which on each drafter and K of the grid loses, by the formula of short context.
 
     R (E - K c) / (K + 1) with R the ridge of the data sheet, in 16 bits, and E and c of the runs at

@@ -1,8 +1,9 @@
 """A public benchmark of one pair of models over draft length and concurrency, as data.
 
-Qwen3-32B in vLLM on one H100, three drafters, K = 1 to 6, 1 to 256 requests in flight: 162 cells
-with speculation and 9 without. ``specmini/data/vllm_grid.csv`` holds what the logs print, a log
-path a row; what follows from it is worked out here. ``specmini.record.papers`` has other tables.
+Qwen3-32B in vLLM on one H100 with 94 GB, three drafters, K = 1 to 6, 1 to 256 requests in flight:
+162 cells with speculation and 9 without. ``specmini/data/vllm_grid.csv`` holds what the logs print,
+a log path a row; what follows from it is worked out here. ``specmini.record.papers`` has other
+tables.
 """
 
 from __future__ import annotations

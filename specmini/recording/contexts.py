@@ -7,12 +7,11 @@ small: a vocabulary has too many tokens for a page.
 
 from __future__ import annotations
 
-import json
-from importlib import resources
 from typing import Any, TypedDict
 
 import numpy as np
 
+from specmini import json_files
 from specmini.checks import FloatArray, IntArray
 from specmini.sampling import Sampling
 
@@ -143,6 +142,5 @@ def stored_checkpoints() -> dict[str, str]:
 
 
 def _package_file() -> dict[str, Any]:
-    path = resources.files("specmini") / "data" / "contexts.json"
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    content: dict[str, Any] = json_files.packaged("contexts.json")
     return content

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Final, get_args
 
@@ -81,8 +80,7 @@ def frozen(kind: Kind) -> tuple[Excerpt, ...]:
         ValueError: an unknown kind.
     """
     choice("kind", kind, get_args(Kind))
-    path = resources.files("specmini") / "data" / "excerpts.json"
-    content = json.loads(path.read_text(encoding="utf-8"))
+    content = json_files.packaged("excerpts.json")
     excerpts = (Excerpt(**fields) for fields in content["excerpts"])
     return tuple(excerpt for excerpt in excerpts if excerpt.kind == kind)
 

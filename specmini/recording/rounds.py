@@ -11,7 +11,6 @@ import argparse
 import codecs
 import json
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Final, TypedDict
@@ -241,8 +240,7 @@ def recorded_checkpoints() -> dict[str, str]:
 
 
 def _package_file() -> dict[str, Any]:
-    path = resources.files("specmini") / "data" / "recordings.json"
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    content: dict[str, Any] = json_files.packaged("recordings.json")
     return content
 
 

@@ -26,8 +26,8 @@ from sphinx.config import Config
 from sphinx.errors import ConfigError
 
 from specmini.figures.style import COLOR
+from specmini.files import replaced
 from specmini.palette import PAGE
-from specmini.practice.files import replaced
 from specmini.practice.unicode_math import as_text
 from specmini.site.logo import ROUND
 

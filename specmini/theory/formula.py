@@ -1,4 +1,4 @@
-"""When does speculative decoding win? The closed forms, in one place.
+"""When does speculative decoding win? What a round costs, the speedup, and its bounds.
 
 A round costs r = K c + v plain decoding steps: K draft steps of c each and one checking pass
 of v. It yields E tokens. So the speedup over plain decoding is E / r. The names:
@@ -8,9 +8,9 @@ of v. It yields E tokens. So the speedup over plain decoding is E / r. The names
 - ``cost_ratio`` c, time of one draft step over time of one target step
 - ``verify_cost`` v, time of a target pass over K + 1 positions over time of a pass over one
 
-Tokens are in ``specmini.theory.acceptance`` and ``specmini.theory.positions``, inverse questions in
-``specmini.theory.optimum``; their public names are available here too. Arguments broadcast; scalars
-in give ``np.float64`` out. NumPy is the only dependency.
+E is in ``specmini.theory.acceptance`` and ``specmini.theory.positions``, inverse questions are in
+``specmini.theory.optimum``. Arguments broadcast; scalars in give ``np.float64`` out. NumPy is the
+only dependency.
 """
 
 from __future__ import annotations
@@ -19,54 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specmini import checks
-from specmini.theory.acceptance import (
-    Numbers,
-    accepted_drafts,
-    accepted_share,
-    mean_accepted,
-    tokens_distribution,
-    tokens_per_round,
-    tokens_variance,
-)
-from specmini.theory.optimum import (
-    best_draft_length,
-    best_draft_length_real,
-    break_even_acceptance,
-    break_even_cost,
-    longest_winning_draft,
-)
-from specmini.theory.positions import (
-    conditional_rates_beta,
-    conditional_rates_from_survival,
-    survival,
-    tokens_distribution_by_position,
-    tokens_per_round_by_position,
-    tokens_variance_by_position,
-)
+from specmini.theory.acceptance import Numbers, mean_accepted
 
 __all__ = [
-    "accepted_drafts",
-    "accepted_share",
     "arithmetic_growth",
-    "best_draft_length",
-    "best_draft_length_real",
-    "break_even_acceptance",
-    "break_even_cost",
-    "conditional_rates_beta",
-    "conditional_rates_from_survival",
-    "longest_winning_draft",
     "oracle_speedup",
     "overhead_per_draft",
     "round_cost",
     "speedup",
     "speedup_bound",
-    "survival",
-    "tokens_distribution",
-    "tokens_distribution_by_position",
-    "tokens_per_round",
-    "tokens_per_round_by_position",
-    "tokens_variance",
-    "tokens_variance_by_position",
 ]
 
 

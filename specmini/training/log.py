@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from specmini.files import replaced
+
 __all__ = ["Progress", "append", "forget_after"]
 
 
@@ -42,13 +44,12 @@ def append(path: Path, line: Progress) -> None:
 def forget_after(path: Path, step: int) -> None:
     """Drop the lines of steps that were taken after the last save and are taken again.
 
-    So is a line that a crash cut short.
+    So is a line that a crash cut short. The file is replaced in one step.
     """
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     kept = [line for line in lines if (logged := _logged_step(line)) is not None and logged <= step]
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-    unfinished.replace(path)
+    text = "".join(f"{line}\n" for line in kept)
+    replaced(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
 
 
 def _logged_step(line: str) -> int | None:

@@ -150,8 +150,8 @@ def lossy_relaxed(top: int, delta: float) -> LossyRule:
     δ is a difference of probabilities, as in that engine's ``mtp.py``, which takes a softmax and
     calls it log-probabilities.
 
-    Source: https://nvidia.github.io/TensorRT-LLM/blogs/tech_blog/
-    blog2_DeepSeek_R1_MTP_Implementation_and_Optimization.html, "Relaxed Acceptance".
+    Source: TensorRT-LLM, technical blog 2, "DeepSeek R1 MTP Implementation and Optimization",
+    section "Relaxed Acceptance".
 
     Args:
         top: N, at least 1; 1 is greedy decoding, exactly.

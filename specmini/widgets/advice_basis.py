@@ -15,7 +15,7 @@ from specmini import catalog
 from specmini.advisor import expected
 from specmini.advisor.advice import MOST_REQUESTS
 from specmini.advisor.reasons import DISAGREE, SERVER_PARTS
-from specmini.advisor.terms import fit_terms, half_width
+from specmini.advisor.terms import FEW_REQUESTS, fit_terms, half_width
 from specmini.commands.advise import VERDICTS
 from specmini.configuration import CLASSES, wording
 from specmini.configuration.defaults import LOCAL_BITS, configure
@@ -101,6 +101,7 @@ def basis() -> dict[str, Any]:
         "longest": expected.LONGEST,
         "most_requests": MOST_REQUESTS,
         "disagree": DISAGREE,
+        "few_requests": FEW_REQUESTS,
         "enough_for_bend": ENOUGH_FOR_BEND,
         "sharpest": SHARPEST,
         "tried_powers": TRIED_POWERS,
@@ -140,13 +141,14 @@ def _kept(numbers: Mapping[str, float]) -> dict[str, float]:
 
 
 def _half_widths() -> dict[str, float]:
-    """The four intervals of ``specmini.advisor.terms.half_width``, by what decides between them."""
+    """The five intervals of ``specmini.advisor.terms.half_width``, by what decides between them."""
     like = {"supported": "server", "other": "apple"}
     found = {}
     for name, kernels in like.items():
         setting = replace(configure("8B", "EAGLE-3", draft_length="4"), kernels=kernels)
         known = replace(setting, tokens_per_round=2.0)
         found[name], found[f"{name}, known"] = half_width(setting), half_width(known)
+    found["untested"] = half_width(replace(setting, concurrency=FEW_REQUESTS + 1))
     return found
 
 

@@ -17,6 +17,8 @@ from browser import built_site
 from browser.looks import OBSERVE_SHIFTS, wire_bytes
 from browser.reader import DESK, PHONE, SCROLL_THROUGH, Reader
 
+from specmini.publish import chromium
+
 BITS_PER_SECOND = 1.6e6
 PATIENCE = 60_000  # milliseconds
 DELAY = 150  # milliseconds
@@ -133,11 +135,11 @@ def main() -> None:
     if not (site / "index.html").exists():
         sys.exit(f"no site in {site}: {built_site.HOW_TO_BUILD}")
     with sync_playwright() as playwright, built_site.Server(site, zipped=True) as server:
-        executable = built_site.find_chromium(playwright.chromium.executable_path)
+        executable = chromium.find(playwright.chromium.executable_path)
         if executable is None:
-            sys.exit(built_site.HOW_TO_GET_A_BROWSER)
+            sys.exit(chromium.HOW_TO_GET)
         browser = playwright.chromium.launch(
-            executable_path=executable, args=built_site.BROWSER_ARGUMENTS
+            executable_path=executable, args=list(chromium.ARGUMENTS)
         )
         reader = Reader(browser, site, server.origin)
         print(f"{BITS_PER_SECOND / 1e6} Mbit/s, {DELAY} ms, processor {SLOWDOWN} times slower")

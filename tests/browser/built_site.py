@@ -4,7 +4,6 @@ import functools
 import gzip
 import os
 import re
-import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -14,20 +13,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("SPECMINI_SITE", ROOT / "_build" / "html"))
 HOW_TO_BUILD = "run `make book`, or set SPECMINI_SITE to the folder of a built site"
-HOW_TO_GET_A_BROWSER = (
-    "no Chromium: install it (apt install chromium), put it in the variable CHROMIUM, "
-    "or run `playwright install chromium`"
-)
-BROWSER_NAMES = ("chromium", "chromium-browser", "google-chrome")
-BROWSER_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 TEXT = {".html", ".css", ".js", ".svg", ".json", ".txt"}
 REDIRECT = re.compile(r'<meta\s+http-equiv="refresh"\s+content="\d+;\s*url=([^"]+)"', re.IGNORECASE)
 WIDGET = re.compile(r'class="specmini-host" data-specmini="(\w+)"')
@@ -76,15 +61,6 @@ def simulated_players(site: Path = SITE) -> list[tuple[str, int]]:
         for index, state in enumerate(PLAYER_STATE.findall(text_of(page, site)))
         if '"recording": []' in state
     ]
-
-
-def find_chromium(bundled: str) -> str | None:
-    """The browser to use: CHROMIUM, one on the PATH, or Playwright's own if it is there."""
-    named = os.environ.get("CHROMIUM")
-    if named:
-        return named
-    found = next(filter(None, map(shutil.which, BROWSER_NAMES)), None)
-    return found or (bundled if Path(bundled).exists() else None)
 
 
 class _Quiet(SimpleHTTPRequestHandler):

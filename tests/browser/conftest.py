@@ -8,6 +8,7 @@ from playwright.sync_api import sync_playwright
 
 from browser import built_site, looks
 from browser.reader import DESK, Reader, new_tab
+from specmini.publish import chromium
 from specmini.widgets import assemble
 
 # A page paints before its fonts and its widgets are there; on a fast machine this never shows.
@@ -26,13 +27,13 @@ def site() -> Path:
 def browser():
     # Package scope, so that Playwright's event loop is gone before other tests start kernels.
     with sync_playwright() as playwright:
-        executable = built_site.find_chromium(playwright.chromium.executable_path)
+        executable = chromium.find(playwright.chromium.executable_path)
         if executable is None and os.environ.get("CI"):
-            pytest.fail(built_site.HOW_TO_GET_A_BROWSER)
+            pytest.fail(chromium.HOW_TO_GET)
         if executable is None:
-            pytest.skip(built_site.HOW_TO_GET_A_BROWSER)
+            pytest.skip(chromium.HOW_TO_GET)
         browser = playwright.chromium.launch(
-            executable_path=executable, args=built_site.BROWSER_ARGUMENTS
+            executable_path=executable, args=list(chromium.ARGUMENTS)
         )
         yield browser
         browser.close()
@@ -96,14 +97,17 @@ def in_words(place) -> str:
 def pytest_generate_tests(metafunc):
     """Parametrize by what the site holds.
 
-    `page` is every page that can be read, `drawn_page` those with figures or widgets,
-    `folding_page` those with folded parts, `html_file` every file; `explorer`, `roof`,
-    `calculator` and `widget` are the places where one stands.
+    `page` is every page that can be read, where one of the reference stands for all of them, and
+    `any_page` really every one; `drawn_page` those with figures or widgets, `folding_page` those
+    with folded parts, `html_file` every file; `explorer`, `roof`, `calculator` and `widget` are
+    the places where one stands.
     """
-    # The pages of the reference are large and alike: one stands for all, but for links.
+    # The pages of the reference are large and alike: one stands for all, but for links and for
+    # what is as wide as its longest name.
     alike = [page for page in built_site.pages() if page.startswith("book/api/")][1:]
     values = {
         "page": [page for page in built_site.pages() if page not in alike],
+        "any_page": built_site.pages(),
         "drawn_page": built_site.pages_with("specmini-figure", "data-specmini"),
         "folding_page": built_site.pages_with("<details", "dropdown admonition"),
         "html_file": built_site.html_files(),

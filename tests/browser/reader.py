@@ -19,6 +19,7 @@ PHONE, DESK = 390, 1280
 HEIGHT = {PHONE: 844, DESK: 900}
 PATIENCE = 8_000  # milliseconds; a page that needs longer on an idle machine is broken
 
+TAB_ICON = "/_static/specmini-favicon.svg"
 UNMOUNTED = "[data-specmini] .sm-fallback"
 SETTLED = """async () => {
   await document.fonts.ready;
@@ -157,8 +158,10 @@ class Reader:
             self._note(request.frame.url, f"asks another host for {request.url}")
 
     def _failed(self, request: Request) -> None:
-        # "csp": a script announced by <link rel=preload>, in a browser that runs no scripts.
-        if self.is_ours(request.url) and request.failure != "csp":
+        # "csp": a script announced by <link rel=preload>, in a browser that runs no scripts. A
+        # browser fetches the icon of its tab when it likes, and drops it when the page is left.
+        dropped = request.failure == "net::ERR_ABORTED" and request.url.endswith(TAB_ICON)
+        if self.is_ours(request.url) and request.failure != "csp" and not dropped:
             self._note(request.frame.url, f"cannot load {request.url}: {request.failure}")
 
     def _answered(self, response: Response) -> None:

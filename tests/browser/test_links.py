@@ -12,6 +12,7 @@ import pytest
 
 from browser import built_site
 from browser.facts import nothing_wrong
+from browser.reader import DESK, PHONE
 
 POINTERS = ("aria-labelledby", "aria-describedby", "aria-controls", "for", "xlink:href", "href")
 PAINT_POINTER = re.compile(r"url\(['\"]?#([^)'\"]+)")
@@ -55,27 +56,28 @@ def targets(page: str) -> list[tuple[str, str]]:
     return found
 
 
-def test_every_internal_link_leads_somewhere(site, page):
+def test_every_internal_link_leads_somewhere(site, any_page):
     wrong = []
-    for file, anchor in targets(page):
+    for file, anchor in targets(any_page):
         if not (site / file).is_file():
             wrong.append(f"no file {file}")
         elif anchor and anchor not in links(file).ids:
             wrong.append(f"no #{anchor} in {file}")
-    nothing_wrong(page, wrong)
+    nothing_wrong(any_page, wrong)
 
 
-def test_what_is_pointed_at_stands_once(site, page):
+def test_what_is_pointed_at_stands_once(site, any_page):
     """Two elements of one id: links, labels and the markers of figures would take the first."""
-    counts = Counter(links(page).ids)
+    counts = Counter(links(any_page).ids)
     nothing_wrong(
-        page, [f"{used}: {counts[used]} times" for used in links(page).used if counts[used] > 1]
+        any_page,
+        [f"{used}: {counts[used]} times" for used in links(any_page).used if counts[used] > 1],
     )
 
 
-def test_no_link_needs_a_script(site, page):
-    wrong = [address for address in links(page).addresses if address.startswith("javascript:")]
-    nothing_wrong(page, wrong)
+def test_no_link_needs_a_script(site, any_page):
+    wrong = [address for address in links(any_page).addresses if address.startswith("javascript:")]
+    nothing_wrong(any_page, wrong)
 
 
 def test_every_page_can_be_reached_by_links(site):
@@ -88,6 +90,22 @@ def test_every_page_can_be_reached_by_links(site):
     # Sphinx's indexes are reached through the search and from nowhere else.
     lost = set(built_site.pages()) - reached - {"genindex.html", "search.html", "prf-prf.html"}
     nothing_wrong("pages without a way to them", sorted(lost))
+
+
+TOP = "(node) => node.getBoundingClientRect().top"
+
+
+@pytest.mark.parametrize("chapter", ["acceptance", "drafters", "glossary"])
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_a_place_in_a_page_is_found_although_what_is_above_was_never_drawn(reader, chapter, width):
+    page = f"book/{chapter}.html"
+    places = [anchor for file, anchor in targets(page) if file == page and anchor]
+    for anchor in (places[len(places) // 2], places[-1]):
+        tab = reader.open(page, width=width, fragment=anchor)
+        tab.wait_for_timeout(300)
+        top = tab.locator(f"[id='{anchor}']").first.evaluate(TOP)
+        at_end = tab.evaluate("innerHeight + scrollY > document.documentElement.scrollHeight - 5")
+        assert -5 <= top < 200 or at_end, f"{page}#{anchor} is {top:.0f} px below the top"
 
 
 def test_download_offers_a_sound_notebook(site, page):

@@ -119,10 +119,14 @@ function boundBy(b, { kernels, curve }, cost) {
   return local && !curve && b.marginal[kernels] > 0.1 ? "kernels that take longer for each further token" : cost.largest;
 }
 
+/* Whether next to no report tells how forecasts do: a load that nobody timed without drafts. */
+const untested = (b, { kernels, concurrency, curve }) => !curve && concurrency > (kernels === "experts" ? 1 : b.few_requests);
+
 /* Half of the 80 % interval of log speedup. */
 function halfWidth(b, setting, cost) {
   const known = setting.tokens !== null;
   if (setting.curve && known) return b.curve_widths[cost.running < 0.95 * cost.plainRunning ? "waiting" : "running"];
+  if (untested(b, setting)) return b.half_widths.untested;
   const supported = (setting.kernels === "server" || setting.kernels === "card") && !splitDraft(setting);
   return b.half_widths[(supported ? "supported" : "other") + (known ? ", known" : "")];
 }

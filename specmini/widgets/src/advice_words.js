@@ -10,6 +10,9 @@ function adviceWarnings(b, setting, cost, speedup, throughput) {
   if (weights > room && kernels !== "cpu") {
     found.push(`the weights take ${fixed(weights / 1e9, 0)} GB of ${fixed(room / 1e9, 0)} GB: what spills into the CPU's memory makes every number here wrong`);
   }
+  if (untested(b, setting)) {
+    found.push("hardly any public report tests a forecast at this load, so the interval is wide: time plain decoding at two loads, count the tokens a round, and ask again");
+  }
   const reports = b.reports[kernels] || 0;
   if (!curve && kernels !== "server") {
     found.push(`no data sheet tells what checking costs on ${b.kernels[kernels]}; the term used is the middle of ${plural(reports, "public report")}`);
