@@ -7,6 +7,9 @@ import pytest
 import traitlets
 
 from specmini import theory
+from specmini.ladder.points import measured_points
+from specmini.ladder.results import measured_ladder
+from specmini.record.published_drafters import published_drafters
 from specmini.theory.drafter_map import DrafterPoint
 from specmini.theory.hit_rate import speedup
 from specmini.widgets import DrafterExplorer
@@ -72,7 +75,7 @@ def test_points_of_ones_own_take_the_place_of_the_published():
     assert row == {
         "name": "mine",
         "alpha": 0.71,
-        "c": 0.1235,
+        "c": 0.123456,
         "K": 2,
         "speedup": 1.4,
         "engine": "specmini",
@@ -100,6 +103,16 @@ def test_a_malformed_point_is_refused(change, sentence):
     [row] = DrafterExplorer(points=[MINE]).points
     with pytest.raises(ValueError, match=re.escape(sentence)):
         DrafterExplorer(points=[{**row, **change}])
+
+
+def test_the_page_shows_the_digits_of_a_table_made_in_python():
+    ladder = measured_ladder()
+    here = measured_points(ladder.best("code", 1.0).values(), ladder.about["tree_levels"], "here")
+    given = [*published_drafters(), *here]
+    for row, one in zip(DrafterExplorer(points=given).points, given, strict=True):
+        assert f"{row['alpha']:.2f}" == f"{one.acceptance_rate:.2f}"
+        assert f"{row['c']:.3f}" == f"{one.cost_ratio:.3f}"
+        assert f"{row['speedup']:.2f}" == f"{one.speedup:.2f}"
 
 
 def test_two_points_of_one_name_are_refused():

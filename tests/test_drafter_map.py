@@ -115,7 +115,7 @@ def test_published_numbers_are_taken_as_printed():
     lookup = by_name["prompt lookup, Vicuna-7B"]
     assert float(theory.tokens_per_round(lookup.acceptance_rate, 10)) == pytest.approx(1.75)
     assert by_name["MTP-1, DeepSeek-V3"].acceptance_rate == pytest.approx(0.875)
-    head = by_name["MTP, Qwen3.8-27B, on RTX 5090"]
+    head = by_name["MTP, Qwen3.8-27B in 4 bits, RTX 5090"]
     assert (
         pytest.approx(float(theory.tokens_per_round(head.acceptance_rate, head.draft_length)))
         == 1 + 3 * 0.725

@@ -52,6 +52,7 @@ def test_the_claim_of_the_map_is_about_equal_guesses():
         "Equally good guesses, 2.10× and 0.90×: at α = 0.80 the price of a draft decides, "
         "0.1 or 0.6 steps"
     )
+    assert drafters.drafter_map(points, [2], claim="None wins").claim == "None wins"
     assert drafters.map_claim(points[2:]) == "Of 2 drafters other rate gains most, 5.00×"
     with pytest.raises(ValueError, match="points must hold at least one"):
         drafters.drafter_map([], [2])
@@ -64,8 +65,9 @@ def test_the_size_of_a_tree_is_marked_at_its_best():
     figure = drafters.tree_size(RATES, 0.05, {"light": np.ones(32), "heavy": costs})
     assert (
         figure.claim
-        == "The fuller the machine, the smaller the tree: from 32 nodes (light) to 8 (heavy)"
+        == "The fuller the machine, the smaller the tree: from 26–32 nodes (light) to 8 (heavy)"
     )
+    assert "heavy: best 8 nodes" in figure.description
     [axes] = figure.drawing.axes
     marks = [float(line.get_xdata()[0]) for line in axes.lines if len(line.get_xdata()) == 1]
     assert marks == [32, 8]

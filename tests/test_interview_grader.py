@@ -24,6 +24,7 @@ from specmini.practice.interview import (
     picked,
 )
 from specmini.practice.symbols import FormulaError, symbols
+from specmini.record.vllm_grid import plain_cells
 
 POINT = {"α": 0.8, "K": 4, "c": 0.1, "v": 1.2, "j": 2, "E": 3.0}
 STEPS = {step["id"]: step for step in interview().steps}
@@ -314,6 +315,10 @@ def test_right_forms_are_the_theory():
         assert holds(parse(STEPS["break-even"]["right"]), point) == (theory.speedup(a, c, 1) > 1)
     assert STEPS["best-k"]["right"] == theory.best_draft_length(0.8, 0.1)
     assert theory.longest_winning_draft(0.8, 0.1) == 39  # the misconception's number
+    times = {cell.concurrency: cell.mean_tpot_ms for cell in plain_cells()}
+    check = STEPS["check-from-plain-times"]
+    assert check["right"] == pytest.approx(times[128] / times[32], rel=1e-12)
+    assert all(f"{times[users]:.2f} ms" in check["prompt"] for users in (1, 32, 128))
 
 
 # --- the other kinds -----------------------------------------------------------------------------
@@ -329,7 +334,7 @@ def test_choices_orders_and_rubrics_are_scored():
     lines = list(range(len(proof["lines"])))
     assert grade(proof, lines)[0] == 1
     assert grade(proof, [0, 1, 3, 2, *lines[4:]])[0] == 2 / 7
-    assert grade(STEPS["one-minute"], [0, 5])[0] == 2 / 6
+    assert grade(STEPS["one-minute"], [0, 5])[0] == 2 / 7
 
 
 @pytest.mark.parametrize(
@@ -339,7 +344,7 @@ def test_choices_orders_and_rubrics_are_scored():
         ("loses", "dear-draft", "must be a list of different items"),
         ("loses", ["dear-draft", "dear-draft"], "must be a list of different items"),
         ("loses", ["x"], "must hold some of"),
-        ("one-minute", [9], "must hold some of [0, 1, 2, 3, 4, 5], got 9"),
+        ("one-minute", [9], "must hold some of [0, 1, 2, 3, 4, 5, 6], got 9"),
         ("one-minute", [True], "must hold some of"),
         ("lossless-proof", [0, 1], "must hold each place once"),
     ],

@@ -38,9 +38,9 @@ def test_answers_are_graded_here():
     assert widget.scores == {"speedup": 1.0, "best-k": 0.0}
     assert widget.verdicts["best-k"].misconception == "k-nearly-as-good"
     widget.set_state({"answers": {"one-minute": [0, 1, 2], "speedup": "1 +"}})
-    assert widget.scores == {"one-minute": 0.5, "speedup": 0.0}
+    assert widget.scores == {"one-minute": 3 / 7, "speedup": 0.0}
     assert widget.verdicts["speedup"].column == 3
-    assert repr(widget) == "Interview(18 steps, minutes=10, 2 answered)"
+    assert repr(widget) == "Interview(19 steps, minutes=10, 2 answered)"
 
 
 def test_the_content_follows_the_chosen_steps():
@@ -56,17 +56,17 @@ def test_the_content_follows_the_chosen_steps():
         widget.content = {}
 
 
-def test_without_a_script_every_question_has_its_answer_folded():
+def test_without_a_script_all_questions_come_first_and_each_answer_once():
     html = unescape(Interview()._repr_mimebundle_()[0][MIME]["fallback"])
-    screen, paper = html.split('<div class="sm-paper">')
-    assert screen.count("<details><summary>Answer to ") == len(ALL)
+    screen, answers = html.split("<p>Answers</p>")
+    assert answers.count("<details><summary>Answer to ") == len(ALL)
     for step in interview().steps:
-        assert step["prompt"] in screen.split("<details>")[0] or step["prompt"] in screen
-        assert paper.index(step["prompt"]) < paper.index("<p>Answers</p>")
-        assert paper.index(step["answer"]) > paper.index("<p>Answers</p>")
+        assert screen.count(step["prompt"]) == 1
+        assert answers.count(f"<p>{step['answer']}</p>") == 1
+        assert step["answer"] not in screen
         # The proof's lines are not given in their right order before the answer.
         if step["kind"] == "order":
-            question = screen[screen.index(step["prompt"]) :].split("<details>")[0]
+            question = screen[screen.index(step["prompt"]) :]
             places = [question.index(line) for line in step["lines"]]
             assert places != sorted(places)
-    assert "(1 − α^(K + 1)) / ((1 − α) · (K · c + 1))" in screen
+    assert "(1 − α^(K + 1)) / ((1 − α) · (K · c + 1))" in answers

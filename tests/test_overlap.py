@@ -54,6 +54,17 @@ def test_at_temperature_0_the_three_rules_are_one(models, windows):
     assert (warm.exact_match < warm.textbook).all()
 
 
+def test_the_contexts_of_a_prompt_are_left_out_under_each_rule(models, windows):
+    (found,) = overlap(*models, windows, [Sampling(1)])
+    rest = found.beyond(4)
+    for name in ("textbook", "greedy_draft", "exact_match"):
+        np.testing.assert_array_equal(getattr(rest, name), getattr(found, name)[:, 4:])
+    assert rest.rates["textbook"] == pytest.approx(found.textbook[:, 4:].mean())
+    for outside in (-1, 9):
+        with pytest.raises(ValueError, match=r"prompt must be in \[0, 9\)"):
+            found.beyond(outside)
+
+
 def test_a_model_agrees_with_itself(models, windows):
     (found,) = overlap(models[0], models[0], windows, [Sampling(0.5)])
     np.testing.assert_allclose(found.textbook, 1)

@@ -1,6 +1,7 @@
 """The paragraphs to spot errors in: whole, linked to the book, and every number known."""
 
 import re
+from html import unescape
 
 import pytest
 from chapters import BOOK
@@ -8,9 +9,11 @@ from test_claims import labels
 from test_prose import is_known, prose_numbers
 
 from specmini.practice import passages as module
-from specmini.practice.passages import Answers, passage, passages
+from specmini.practice.gather import chapter_titles
+from specmini.practice.passages import TITLES, Answers, passage, passages
 from specmini.record import claims
 from specmini.widgets import SpotTheErrors
+from specmini.widgets.spot import links
 
 by_id = pytest.mark.parametrize("one", passages(), ids=lambda one: one.id)
 NAMES = re.compile(r"\b(Llama-3\.\d|Opus \d\.\d|V\d\.\d)")  # of models; no results
@@ -184,11 +187,19 @@ def test_a_wrong_setting_is_refused(setting, sentence):
         SpotTheErrors(**{"passage": "k-times", **setting})
 
 
-def test_a_page_without_a_script_has_the_paragraph_and_folded_reasons():
+def test_a_page_without_a_script_has_the_paragraph_and_says_where_the_reasons_are():
     html = SpotTheErrors(passage="formula").fallback_html()
     one = passage("formula")
     assert html.count('<span class="sm-w">') == len(one.words)
-    assert "<summary>The 3 errors, and what is right</summary>" in html
-    assert html.count("<li>") == len(one.spans)
-    assert 'href="speedup.html#red-flag-c-inverted"' in html
-    assert 'href="ledger.html#claim-cost-direction"' in html
+    assert "It holds 3 errors." in html
+    assert 'href="#answers-formula"' in html
+    assert f":name: answers-{one.id}" in Answers([one])._repr_markdown_()
+    assert not any(span.why in unescape(html) for span in one.spans)
+
+
+def test_links_of_a_reason_have_the_titles_of_pages():
+    assert dict(chapter_titles()) == TITLES
+    found = [row for one in passages() for span in one.spans for row in links(span)]
+    assert ["tokens", "thm-tokens", "“Expected tokens”"] in found
+    assert ["speedup", "red-flag-c-inverted", "“Speedup”"] in found
+    assert ["ledger", "claim-cost-direction", "the claims ledger"] in found

@@ -17,6 +17,7 @@ from specmini.theory.tree_shape import (
     best_tree,
     expected_tokens,
     node_values,
+    sizes_near_best,
 )
 
 falling = np.array([[0.5, 0.2, 0.1], [0.6, 0.15, 0.15], [0.3, 0.3, 0.05]])
@@ -157,3 +158,19 @@ def test_each_size_has_its_best_tree_and_the_best_of_all_is_among_them():
             if len(shape) == size:
                 cost = 0.1 * (1 + depths(shape).max()) + costs[size - 1]
                 assert choice.speedup >= expected_tokens(shape, falling) / cost - 1e-12
+
+
+def test_a_flat_top_holds_several_sizes_and_a_sharp_one_holds_itself():
+    chances = np.tile([0.6, 0.2, 0.1], (8, 1))
+    flat = best_by_size(chances, 0.05, np.ones(32))
+    sharp = best_by_size(chances, 0.05, np.maximum(1, np.arange(2, 34) / 9))
+    fewest, most = sizes_near_best(flat)
+    gains = [one.speedup for one in flat]
+    assert most == 32 == 1 + int(np.argmax(gains))
+    assert gains[fewest - 1] >= 0.98 * max(gains) > gains[fewest - 2]
+    assert sizes_near_best(flat, 0.0) == (32, 32)
+    assert sizes_near_best(sharp) == (8, 8)
+    with pytest.raises(ValueError, match="choices must hold at least one tree"):
+        sizes_near_best([])
+    with pytest.raises(ValueError, match="within"):
+        sizes_near_best(flat, 1.5)

@@ -118,3 +118,11 @@ def test_cells_cannot_be_changed():
     with pytest.raises(AttributeError):
         vllm_grid.plain_cells()[0].draft_length = 1
     assert np.isfinite([one.running for one in ALL]).all()
+
+
+def test_two_plain_runs_foretell_a_check():
+    times = {cell.concurrency: cell.mean_tpot_ms for cell in vllm_grid.plain_cells()}
+    assert vllm_grid.check_from_plain_times(32, 3) == times[128] / times[32]
+    assert vllm_grid.check_from_plain_times(64, 0) == 1
+    with pytest.raises(ValueError, match=r"B \(K \+ 1\) must be among \[1, .*got \(128, 384\)"):
+        vllm_grid.check_from_plain_times(128, 2)

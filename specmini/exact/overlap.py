@@ -65,6 +65,20 @@ class Overlap:
             "exact match": float(self.exact_match.mean()),
         }
 
+    def beyond(self, prompt: int) -> Overlap:
+        """The same without the first contexts of each text, which serve as its prompt.
+
+        Args:
+            prompt: contexts to leave out, in [0, T).
+
+        Raises:
+            ValueError: none would be left, or fewer than 0 are left out.
+        """
+        if not 0 <= prompt < self.textbook.shape[1]:
+            raise ValueError(f"prompt must be in [0, {self.textbook.shape[1]}), got {prompt}")
+        rules = (self.textbook, self.greedy_draft, self.exact_match)
+        return Overlap(*(rates[:, prompt:] for rates in rules))
+
 
 @torch.inference_mode()
 def overlap(

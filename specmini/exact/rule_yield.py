@@ -40,7 +40,8 @@ class RuleYield:
     @property
     def gain(self) -> float:
         """What the block adds, as a share of what each token alone yields."""
-        return self.block / self.token_by_token - 1.0
+        # never below 0, but two sums of the same numbers may differ in the last bit
+        return max(0.0, self.block / self.token_by_token - 1.0)
 
 
 def rule_yield(

@@ -15,14 +15,17 @@ from specmini.figures.speedup import LOSING
 from specmini.figures.style import COLOR, ThemedFigure, canvas, line_looks
 from specmini.theory.drafter_map import CHEAPEST, DrafterPoint, contour
 from specmini.theory.topology import ancestors, depths
-from specmini.theory.tree_shape import best_by_size
+from specmini.theory.tree_shape import best_by_size, sizes_near_best
 
 LENGTHS = range(1, 17)
 LIKE = 0.01  # acceptance rates as near as that count as the same
 
 
 def drafter_map(
-    points: Sequence[DrafterPoint], levels: Sequence[float], name: str = "drafter-map"
+    points: Sequence[DrafterPoint],
+    levels: Sequence[float],
+    name: str = "drafter-map",
+    claim: str = "",
 ) -> ThemedFigure:
     """Drafters as numbered points over acceptance rate and cost, with lines of equal speedup.
 
@@ -33,6 +36,7 @@ def drafter_map(
         points: at least one, numbered in their order.
         levels: speedups of the lines, each above 1.
         name: figure identifier, another for a second map on a page.
+        claim: title; what ``map_claim`` sees in the points if empty.
 
     Raises:
         ValueError: no point, or a level that no drafter of the map reaches.
@@ -40,7 +44,7 @@ def drafter_map(
     if not points:
         raise ValueError("points must hold at least one drafter, got none")
     costs = np.geomspace(CHEAPEST, 1, 120)  # (n,)
-    claim = map_claim(points)
+    claim = claim or map_claim(points)
     with canvas(claim, height=390) as (figure, [axes]):
         axes.set_yscale("log")
         losing = contour(1.0, costs, LENGTHS)  # (n,)
@@ -108,6 +112,8 @@ def tree_size(
 ) -> ThemedFigure:
     """Speedup of the best tree of each size under several loads, a marker at the best size.
 
+    The title gives the sizes within 2 % of the best: such a curve is flat on top.
+
     Args:
         acceptance: (D, R) by depth and rank, as ``tree_shape`` takes it.
         cost_ratio: c, of a draft pass over a level.
@@ -119,17 +125,19 @@ def tree_size(
     """
     looks = line_looks("verify_costs", len(verify_costs))
     curves: dict[str, FloatArray] = {}
+    spans: dict[str, str] = {}
     for name, costs in verify_costs.items():
         choices = best_by_size(acceptance, cost_ratio, costs)
         curves[name] = np.array([choice.speedup for choice in choices])  # (N,)
+        spans[name] = "–".join(map(str, dict.fromkeys(sizes_near_best(choices))))
     sizes = {name: 1 + int(gains.argmax()) for name, gains in curves.items()}
     names = list(sizes)
     first, last = names[0], names[-1]
     claim = (
-        f"The fuller the machine, the smaller the tree: from {sizes[first]} nodes ({first}) to "
-        f"{sizes[last]} ({last})"
+        f"The fuller the machine, the smaller the tree: from {spans[first]} nodes ({first}) to "
+        f"{spans[last]} ({last})"
         if sizes[first] > sizes[last]
-        else f"The best tree has {sizes[first]} nodes ({first}) and {sizes[last]} ({last})"
+        else f"The best tree has {spans[first]} nodes ({first}) and {spans[last]} ({last})"
     )
     parts = []
     with canvas(claim, height=300) as (figure, [axes]):
@@ -139,7 +147,9 @@ def tree_size(
             nodes, best = np.arange(1, gains.size + 1), sizes[name]
             axes.plot(nodes, gains, style, color=COLOR[role], label=name)
             axes.plot(best, gains[best - 1], marker, color=COLOR[role], markersize=7.5)
-            parts.append(f"{name}: best {best} nodes with {gains[best - 1]:.2f}×")
+            parts.append(
+                f"{name}: best {best} nodes with {gains[best - 1]:.2f}×, {spans[name]} within 2%"
+            )
         longest = max(gains.size for gains in curves.values())
         ticks = [2**power for power in range(int(np.log2(longest)) + 1)]
         axes.set_xticks(ticks, [str(tick) for tick in ticks])

@@ -26,6 +26,7 @@ from specmini import checks, theory
 from specmini.checks import shown
 from specmini.practice.expression import parse
 from specmini.practice.grader import Verdict, grade_formula, grade_number
+from specmini.record.vllm_grid import check_from_plain_times
 
 __all__ = ["Interview", "check_step", "grade", "interview", "picked"]
 
@@ -42,6 +43,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
 OPTION: Final = ("id", "text", "right", "says")
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "speedup": theory.speedup,
+    "check_from_plain_times": check_from_plain_times,
     "best_draft_length": theory.best_draft_length,
 }
 ID: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

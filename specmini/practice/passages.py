@@ -18,9 +18,35 @@ from specmini import checks
 from specmini.practice import source, stated
 from specmini.record import claims
 
-__all__ = ["Answers", "Passage", "Span", "Verdict", "bare", "built", "passage", "passages"]
+__all__ = [
+    "TITLES",
+    "Answers",
+    "Passage",
+    "Span",
+    "Verdict",
+    "bare",
+    "built",
+    "passage",
+    "passages",
+]
 
 Verdict = Literal["right", "wrong", "undocumented", "outdated"]
+
+# Titles of the pages that a span may name: a widget has no Sphinx to fill them in.
+TITLES: Final = {
+    "editor": "The editor and the junior",
+    "step": "One token at a time",
+    "verify": "Draft and verify",
+    "acceptance": "Acceptance",
+    "tokens": "Expected tokens",
+    "speedup": "Speedup",
+    "clock": "Formula against clock",
+    "roofline": "What a pass costs",
+    "batch": "When the batch eats the win",
+    "drafters": "Drafters: the ladder",
+    "serving": "Serving: what to set",
+    "advice": "Should I turn it on?",
+}
 
 marked: Final = re.compile(r"\[([^\]]+)\]\(([a-z0-9-]+)\)")
 word_form: Final = re.compile(r"\S+(?: [=+] \S+)*")  # "K = 4" and "1 + c" stay together

@@ -21,6 +21,7 @@ __all__ = [
     "CachePool",
     "GridCell",
     "cache_pool",
+    "check_from_plain_times",
     "drafters",
     "grid_source",
     "plain_cells",
@@ -118,6 +119,23 @@ class CachePool:
 def plain_cells() -> tuple[GridCell, ...]:
     """The 9 runs without speculation, concurrency rising. Source: ``grid_source``."""
     return tuple(cell for cell in _cells() if not cell.draft)
+
+
+def check_from_plain_times(concurrency: int, draft_length: int) -> float:
+    """The verify cost that two plain runs foretell, v = t(B (K + 1)) / t(B).
+
+    Args:
+        concurrency: B; B and B (K + 1) are both concurrencies of plain runs.
+        draft_length: K.
+
+    Raises:
+        ValueError: one of the two was not run.
+    """
+    times = {cell.concurrency: cell.mean_tpot_ms for cell in plain_cells()}
+    wanted = (concurrency, concurrency * (draft_length + 1))
+    if not set(wanted) <= set(times):
+        raise ValueError(f"B and B (K + 1) must be among {sorted(times)}, got {wanted}")
+    return times[wanted[1]] / times[wanted[0]]
 
 
 def speculative_cells(draft: str | None = None) -> tuple[GridCell, ...]:

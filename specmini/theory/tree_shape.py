@@ -35,6 +35,7 @@ __all__ = [
     "best_tree",
     "expected_tokens",
     "node_values",
+    "sizes_near_best",
 ]
 
 
@@ -174,6 +175,24 @@ def best_by_size(
             if size > len(best) or gained / spent > best[size - 1].speedup:
                 best[size - 1 : size] = [TreeChoice(tuple(shape[:size]), gained, spent)]
     return tuple(best)
+
+
+def sizes_near_best(choices: Sequence[TreeChoice], within: float = 0.02) -> tuple[int, int]:
+    """Fewest and most nodes that gain nearly as much as the best size.
+
+    Args:
+        choices: as ``best_by_size`` gives them, at least one.
+        within: share of the best speedup that may be missing, in [0, 1].
+
+    Raises:
+        ValueError: there are no choices, or the share is out of range.
+    """
+    if not choices:
+        raise ValueError("choices must hold at least one tree, got none")
+    share = checks.single("within", checks.probability("within", within))
+    gains = np.array([choice.speedup for choice in choices])  # (N,)
+    near = np.flatnonzero(gains >= (1.0 - share) * gains.max())
+    return len(choices[near[0]].shape), len(choices[near[-1]].shape)
 
 
 def _best_first(chances: FloatArray, count: int) -> tuple[list[int], list[float]]:

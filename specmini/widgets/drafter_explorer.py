@@ -17,9 +17,10 @@ from specmini.widgets.settings import RANGES, Number, SettingError, Switch, refu
 
 LENGTHS = np.arange(RANGES["K"].high + 1, dtype=np.int64)
 SETTINGS = ("alpha", "c", "v", "h")
-# How the page has a point: the names of the widget's own settings, and four digits.
+# How the page has a point: the names of the widget's own settings, and digits enough that the page,
+# which shows three, rounds as Python does.
 KEYS = ("name", "alpha", "c", "K", "speedup", "engine", "measured", "tree", "exact")
-DIGITS = 4
+DIGITS = 6
 
 
 class DrafterExplorer(PageWidget):

@@ -98,25 +98,21 @@ class Interview(PageWidget):
         )
 
     def fallback_html(self) -> str:
-        """Return every question with its answer folded, and for paper with all answers last."""
+        """Return all questions, then their answers, each folded; paper shows them open."""
         steps = [_steps()[key] for key in self.chosen]
-        items = "".join(
-            f"<li><p><strong>{escape(step['title'])}.</strong> {escape(step['prompt'])}</p>"
-            f"{_choices(step)}"
-            f"<details><summary>Answer to {number}</summary>{_answer(step)}</details></li>"
-            for number, step in enumerate(steps, start=1)
-        )
         asked = "".join(
-            f"<li><strong>{escape(step['title'])}</strong> {escape(step['prompt'])}"
+            f"<li><p><strong>{escape(step['title'])}.</strong> {escape(step['prompt'])}</p>"
             f"{_choices(step)}</li>"
             for step in steps
         )
-        answered = "".join(f"<li>{_answer(step)}</li>" for step in steps)
+        answered = "".join(
+            f"<details><summary>Answer to {number}</summary>{_answer(step)}</details>"
+            for number, step in enumerate(steps, start=1)
+        )
         return (
             f'<div class="sm-fallback sm-fallback-interview" role="region" tabindex="0" '
             f'aria-label="Interview"><p>With JavaScript your answers are graded here.</p>'
-            f"<ol>{items}</ol></div>"
-            f'<div class="sm-paper"><ol>{asked}</ol><p>Answers</p><ol>{answered}</ol></div>'
+            f"<ol>{asked}</ol><p>Answers</p>{answered}</div>"
         )
 
 

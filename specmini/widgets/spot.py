@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import traitlets
 
 from specmini.practice import marking
-from specmini.practice.passages import Passage, Span, passage, passages
+from specmini.practice.passages import TITLES, Passage, Span, passage, passages
 from specmini.widgets.page import PageWidget
 from specmini.widgets.settings import Choice, SettingError, refuse
 
@@ -86,15 +86,15 @@ class SpotTheErrors(PageWidget):
         return f"SpotTheErrors(passage={self.passage!r}{marked})"
 
     def fallback_html(self) -> str:
-        """Return the paragraph, and a folded list of what is wrong or only sounds so."""
+        """Return the paragraph, and where its reasons stand: once, after all paragraphs."""
         one = passage(self.passage)
         words = " ".join(f'<span class="sm-w">{escape(word)}</span>' for word in one.words)
-        rows = "".join(_row(one, span) for span in one.spans)
         return (
             f'<div class="sm-fallback sm-fallback-spot"><p class="sm-task">{TASK}</p>'
-            f'<p class="sm-words">{words}</p><div class="sm-foot"><details><summary>'
-            f"The {len(one.errors)} errors, and what is right</summary>"
-            f'<ol class="sm-reasons">{rows}</ol></details></div></div>'
+            f'<p class="sm-words">{words}</p><div class="sm-foot"><p>'
+            f"It holds {len(one.errors)} errors. "
+            f'<a href="#answers-{one.id}">Which, and why</a>, stands under Answers at the end of '
+            "the page.</p></div></div>"
         )
 
 
@@ -121,19 +121,7 @@ def links(span: Span) -> list[list[str]]:
     page, _, label = span.shown.partition("#")
     # Sphinx gives an equation's label another anchor.
     anchor = f"equation-{label}" if label.startswith("eq-") else label
-    found = [] if page == "ledger" else [[page, anchor, f"the page “{page}”"]]
+    found = [] if page == "ledger" else [[page, anchor, f"“{TITLES[page]}”"]]
     if span.claim:
         found.append(["ledger", f"claim-{span.claim}", "the claims ledger"])
     return found
-
-
-def _row(one: Passage, span: Span) -> str:
-    sign = "✗" if span.is_error else "✓"
-    where = " and ".join(
-        f'<a href="{page}.html{f"#{label}" if label else ""}">{escape(words)}</a>'
-        for page, label, words in links(span)
-    )
-    return (
-        f"<li>{sign} <em>{span.verdict}:</em> “{escape(one.phrase(span))}”. "
-        f"{escape(span.why)} See {where}.</li>"
-    )
