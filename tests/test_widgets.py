@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import traitlets
 
-from specmini import catalog, palette, roofline, theory
+from specmini import catalog, palette, roofline, theory, widgets
 from specmini.exact.rules import RULES, accepted
 from specmini.roofline.crossover import largest_batch
 from specmini.roofline.deployment import Deployment
@@ -690,3 +690,16 @@ def test_no_text_of_a_recording_can_end_the_script_element_early():
     data = mounted.partition('<script type="application/json">')[2].removesuffix("</script></div>")
     assert "<" not in data
     assert json.loads(data)["state"]["recording"][0]["rounds"] == rounds
+
+
+def test_a_widget_is_imported_when_it_is_asked_for():
+    program = (
+        "import sys; from specmini.widgets import SpeedupExplorer;"
+        "assert not {'jsonschema', 'specmini.widgets.spot'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    for name in widgets.__all__:
+        assert getattr(widgets, name).__name__ == name
+    assert set(widgets.__all__) <= set(dir(widgets))
+    with pytest.raises(AttributeError, match="has no attribute 'Explorer'"):
+        widgets.Explorer  # noqa: B018

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
-from jsonschema import Draft202012Validator, ValidationError
 
 from specmini.checks import shown
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 __all__ = ["checked", "read"]
 
@@ -56,6 +58,9 @@ def checked(file: str, items: Any, schema: dict[str, Any]) -> list[dict[str, Any
     Raises:
         ValueError: what is wrong, with file, item and field, and what is allowed there.
     """
+    # Its own imports take two seconds, and most chapters with a widget read no practice file.
+    from jsonschema import Draft202012Validator
+
     if not isinstance(items, list) or not items:
         raise ValueError(f"{file} must be a list of at least one item, got {shown(items)}")
     validator, seen = Draft202012Validator(schema), set()

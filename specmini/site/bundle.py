@@ -59,8 +59,9 @@ def moved_sheet(static: Path, name: str) -> str:
 
 
 def _script(static: Path, name: str) -> str:
-    # A file may end without the semicolon that the next one needs.
-    return (static / name).read_text("utf-8") + "\n;"
+    # The semicolon ends what the file before left open. It also keeps a file's own "use strict"
+    # from holding for all of them: some set names that they never declared.
+    return ";\n" + (static / name).read_text("utf-8")
 
 
 def _named(tag: re.Pattern[str], page: str) -> list[str]:
