@@ -102,9 +102,10 @@ def pytest_generate_tests(metafunc):
     with folded parts, `html_file` every file; `explorer`, `roof`, `calculator` and `widget` are
     the places where one stands.
     """
-    # The pages of the reference are large and alike: one stands for all, but for links and for
-    # what is as wide as its longest name.
-    alike = [page for page in built_site.pages() if page.startswith("book/api/")][1:]
+    # The pages of the reference are large and alike: the smallest stands for all, but for links
+    # and for what is as wide as its longest name.
+    reference = [page for page in built_site.pages() if page.startswith("book/api/")]
+    alike = sorted(reference, key=lambda page: len(built_site.text_of(page)))[1:]
     values = {
         "page": [page for page in built_site.pages() if page not in alike],
         "any_page": built_site.pages(),

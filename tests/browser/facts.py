@@ -141,15 +141,18 @@ def ask(tab: Page, question: str, *arguments: object) -> list[str]:
     return tab.evaluate(f"(argument) => {{ {NAME} return ({question})(argument); }}", *arguments)
 
 
-def sticking_out(tab: Page) -> list[str]:
-    """What sticks out of the window to the right.
+def lay_out(tab: Page) -> None:
+    """Have all sections laid out, not only those near the window.
 
-    A section that is laid out only when it comes near would cut off what sticks out of it.
+    One that is not cuts off what sticks out of it, and every question about it lays it out anew.
     """
-    shown = tab.add_style_tag(content="section { content-visibility: visible !important }")
-    found = ask(tab, STICKING_OUT)
-    shown.evaluate("(style) => style.remove()")
-    return found
+    tab.add_style_tag(content="section { content-visibility: visible !important }")
+
+
+def sticking_out(tab: Page) -> list[str]:
+    """What sticks out of the window to the right."""
+    lay_out(tab)
+    return ask(tab, STICKING_OUT)
 
 
 def wrong_headings(tab: Page) -> list[str]:

@@ -73,6 +73,7 @@ def take(reader: Reader, page: str, width: int) -> Look:
     tab.evaluate(SCROLL_THROUGH)
     tab.wait_for_timeout(50)
     shifts = tab.evaluate("layoutShifts")
+    facts.lay_out(tab)
     noted = {
         "title": tab.title().strip(),
         "language": tab.locator("html").get_attribute("lang"),
