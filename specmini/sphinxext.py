@@ -289,6 +289,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", _add_progress, priority=90)
     app.connect("html-page-context", _add_page_files, priority=100)
     app.connect("html-page-context", _drop_live_kernel, priority=900)
+    app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-signature", _short_types)
     app.connect("build-finished", _finish, priority=900)
     return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}

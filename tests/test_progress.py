@@ -165,7 +165,7 @@ def test_import_is_the_best_of_both_whatever_they_are(progress, mine, theirs):
 
 def test_the_panel_knows_the_exercises_of_the_book():
     spot, interview = ProgressPanel().pages
-    assert (interview["id"], len(interview["items"])) == ("interview", 18)
+    assert (interview["id"], len(interview["items"])) == ("interview", 19)
     assert spot == {
         "id": "spot",
         "title": "Spot the errors",

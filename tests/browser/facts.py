@@ -146,7 +146,14 @@ def lay_out(tab: Page) -> None:
 
     One that is not cuts off what sticks out of it, and every question about it lays it out anew.
     """
-    tab.add_style_tag(content="section { content-visibility: visible !important }")
+    # Playwright's own way to add a style waits for an event that never comes without scripts.
+    tab.evaluate(
+        """() => {
+          const style = document.createElement("style");
+          style.textContent = "section { content-visibility: visible !important }";
+          document.head.append(style);
+        }"""
+    )
 
 
 def sticking_out(tab: Page) -> list[str]:

@@ -69,7 +69,7 @@ def wire_bytes(path: Path) -> int:
 
 def take(reader: Reader, page: str, width: int) -> Look:
     """Visit a page with an empty cache, scroll through it, unfold it, and look at its print."""
-    tab = reader.open(page, width=width, before=OBSERVE_SHIFTS)
+    tab = reader.open(page, width=width, before=OBSERVE_SHIFTS, laid_out=False)
     tab.evaluate(SCROLL_THROUGH)
     tab.wait_for_timeout(50)
     shifts = tab.evaluate("layoutShifts")

@@ -15,10 +15,11 @@ from playwright.sync_api import (
     WebSocket,
 )
 
+from browser import facts
+
 PHONE, DESK = 390, 1280
 HEIGHT = {PHONE: 844, DESK: 900}
 PATIENCE = 8_000  # milliseconds; a page that needs longer on an idle machine is broken
-
 TAB_ICON = "/_static/specmini-favicon.svg"
 UNMOUNTED = "[data-specmini] .sm-fallback"
 SETTLED = """async () => {
@@ -77,6 +78,7 @@ class Reader:
         before: str = "",
         prepare: Callable[[Page], None] | None = None,
         settle: bool = True,
+        laid_out: bool = True,
     ) -> Page:
         """Open a page in a tab that knows nothing of others, and wait until it stands still.
 
@@ -92,6 +94,8 @@ class Reader:
             before: a script to run before the page's own.
             prepare: called with the empty tab, before anything is loaded.
             settle: False to get the page as soon as it has loaded.
+            laid_out: False to leave sections that no reader has come near as a phone does, without
+                a layout: nothing in them has a text or a place.
         """
         usual = scripts and not before and not prepare and self._lent not in self._tabs
         tab = (self._lent if usual else None) or new_tab(self.browser, java_script_enabled=scripts)
@@ -110,6 +114,8 @@ class Reader:
             html = edit((self.site / page).read_text(encoding="utf-8"))
             tab.route(address, lambda route: route.fulfill(body=html, content_type="text/html"))
         tab.goto(address + (f"#{fragment}" if fragment else ""), wait_until="load")
+        if settle and laid_out:
+            facts.lay_out(tab)
         if settle and scripts:
             self.settle(tab)
         return tab

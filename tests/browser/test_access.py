@@ -64,7 +64,6 @@ def test_axe_finds_nothing(reader, page):
     """
     # Without motion: a color half way through a transition is nobody's choice.
     tab = reader.open(page, motion="reduce")
-    facts.lay_out(tab)
     facts.unfold(tab)
     found = {}
     for width, scheme in ((DESK, "light"), (DESK, "dark"), (PHONE, "dark"), (PHONE, "light")):

@@ -101,7 +101,7 @@ def test_a_place_in_a_page_is_found_although_what_is_above_was_never_drawn(reade
     page = f"book/{chapter}.html"
     places = [anchor for file, anchor in targets(page) if file == page and anchor]
     for anchor in (places[len(places) // 2], places[-1]):
-        tab = reader.open(page, width=width, fragment=anchor)
+        tab = reader.open(page, width=width, fragment=anchor, laid_out=False)
         tab.wait_for_timeout(300)
         top = tab.locator(f"[id='{anchor}']").first.evaluate(TOP)
         at_end = tab.evaluate("innerHeight + scrollY > document.documentElement.scrollHeight - 5")
