@@ -74,6 +74,7 @@ def take(reader: Reader, page: str, width: int) -> Look:
     tab.wait_for_timeout(50)
     shifts = tab.evaluate("layoutShifts")
     facts.lay_out(tab)
+    reader.settle(tab)  # a formula far down asks for its font only now
     noted = {
         "title": tab.title().strip(),
         "language": tab.locator("html").get_attribute("lang"),
