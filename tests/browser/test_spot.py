@@ -237,6 +237,11 @@ def test_on_paper_the_answers_come_at_the_end_and_only_there(reader, scripts):
         assert not place.locator(".sm-actions, summary").first.is_visible()
 
 
+def as_typed(text: str) -> str:
+    """Letters and digits alone: the page sets quotes, signs and code in its own way."""
+    return re.sub(r"[\W_]", "", text)
+
+
 def test_reader_without_scripts_gets_the_paragraph_and_a_way_to_its_reasons(reader):
     page, _, _ = known_place("overlap")
     tab = reader.open(page, scripts=False, width=PHONE)
@@ -248,5 +253,6 @@ def test_reader_without_scripts_gets_the_paragraph_and_a_way_to_its_reasons(read
         assert target
         assert tab.locator(f"[id='{target}']").count() == 1
         reasons = tab.locator(f"#answers-{one.id} li").all_inner_texts()
-        assert len(reasons) == len(one.spans)
+        for span, reason in zip(one.spans, reasons, strict=True):
+            assert as_typed(span.why) in as_typed(reason)
     nothing_wrong(page, facts.sticking_out(tab))
