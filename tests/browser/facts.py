@@ -97,9 +97,9 @@ FORMULA_BOXES = """() => {
     const glyphs = formula.querySelector("math");
     if (!glyphs) { wrong.push(`not typeset: ${name(formula)}`); continue; }
     const { width, height } = glyphs.getBoundingClientRect();
-    // A letter without strokes above or below, the lowest formula there is, is half as high as
-    // its type, which in a table on a phone is small.
-    const low = 0.45 * parseFloat(getComputedStyle(glyphs).fontSize);
+    // A letter without strokes above or below, the lowest formula there is, is nearly half as
+    // high as its type, which in a table on a phone is small.
+    const low = Math.min(8, 0.45 * parseFloat(getComputedStyle(glyphs).fontSize));
     if (width < 3 || height < low || height > 400)
       wrong.push(`${width} by ${height}: ${name(formula)}`);
   }
