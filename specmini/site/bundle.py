@@ -2,8 +2,9 @@
 
 The theme and the extensions bring a dozen small files each. On a phone every request waits for the
 network before it brings a byte, so their number costs more than their size. Scripts move from
-blocking the page to running after it, in the same order. What only some pages load, such as the
-widgets, stays by itself.
+blocking the page to running after it, in the same order: they add menus, copy buttons and the like
+to a page that can be read without, so that text and widgets come first. What only some pages load,
+such as the widgets, stays by itself.
 """
 
 from __future__ import annotations
@@ -25,7 +26,15 @@ OPTIONS: Final = "documentation_options.js"
 LEFT_ALONE: Final = "search.html"
 
 LINK = re.compile(r'[ \t]*<link\b[^>]*\brel="stylesheet"[^>]*>\n?')
-LOADED = re.compile(r'[ \t]*<script (?:defer )?src="[^"]*"></script>\n?')
+# Asked for once the page is read, and so before its load event, for which some of it waits.
+LATER: Final = (
+    '<script>addEventListener("DOMContentLoaded", () => {{ const late = '
+    'document.createElement("script"); late.src="{}"; document.head.append(late); }});</script>'
+)
+LOADED = re.compile(
+    r'[ \t]*(?:<script (?:defer )?src="[^"]*"></script>'
+    r'|<script>addEventListener\("DOMContentLoaded", [^<]*late\.src="[^<]*</script>)\n?'
+)
 PRELOAD = re.compile(r'[ \t]*<link rel="preload" as="script"[^>]*>\n?')
 ADDRESS = re.compile(r'(?:href|src)="((?:\.\./)*)_static/([^"?]+)[^"]*"')
 REFERENCE = re.compile(r"""url\(\s*(["']?)(?!data:|https?:|#|/)([^"')]+)\1\s*\)""")
@@ -113,9 +122,7 @@ def bundle(site: Path) -> None:
             text, LINK, sheets, static / STYLE_SHEET, '<link rel="stylesheet" href="{}">'
         )
         if path.name != LEFT_ALONE:
-            page = _replaced(
-                page, LOADED, scripts, static / SCRIPT, '<script defer src="{}"></script>'
-            )
+            page = _replaced(page, LOADED, scripts, static / SCRIPT, LATER)
             page = _inlined(page, options)
             page = PRELOAD.sub("", page)
         if page != text:
