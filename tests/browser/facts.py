@@ -133,6 +133,56 @@ SMALL_TARGETS = """(scope) => [...document.querySelectorAll(scope)]
   .map(([node, { width, height }]) => `${width.toFixed(1)} by ${height.toFixed(1)}: ${name(node)}`)
 """
 
+# Contrast of every text by WCAG 2: 4.5, or 3 where type is large. What lies behind is taken from
+# the elements around, with their transparency; not from what a position moves there.
+PALE_TEXT = """() => {
+  const color = (text) => {
+    const values = (text.match(/-?[\\d.]+(e-?\\d+)?/g) || []).map(Number);
+    if (text.startsWith("color(srgb")) for (const n of [0, 1, 2]) values[n] *= 255;
+    else if (!text.startsWith("rgb")) return null;
+    return values.length === 3 ? [...values, 1] : values;
+  };
+  const over = (top, share, below) => below.map((value, n) => share * top[n] + (1 - share) * value);
+  const luminance = (rgb) => rgb.map((value) => value / 255)
+    .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, value, index) => sum + value * [0.2126, 0.7152, 0.0722][index], 0);
+  const known = new Map([[null, { ground: [255, 255, 255], opacity: 1 }]]);
+  const behind = (node) => {
+    if (!known.has(node)) {
+      const above = behind(node.parentElement);
+      const style = getComputedStyle(node);
+      const opacity = above.opacity * Number(style.opacity);
+      const fill = color(style.backgroundColor) || [0, 0, 0, 0];
+      known.set(node, { ground: over(fill, fill[3] * opacity, above.ground), opacity });
+    }
+    return known.get(node);
+  };
+  const disabled = (node) => node.closest(":disabled, [aria-disabled=true]")
+    || (node.closest("label") || {}).control?.disabled;
+  for (const moving of document.getAnimations()) // half way, a color is nobody's choice
+    if (moving.effect.getComputedTiming().endTime < Infinity) moving.finish();
+  const unread = "script, style, noscript, template, option, annotation, title, desc";
+  const wrong = new Set();
+  for (const node of document.body.querySelectorAll("*")) {
+    const own = [...node.childNodes].some((part) => part.nodeType === 3 && part.data.trim());
+    if (!own || node.closest(unread) || !seen(node) || disabled(node)) continue;
+    const { width, height } = node.getBoundingClientRect();
+    if (width <= 1 || height <= 1) continue; // kept for those who listen
+    const style = getComputedStyle(node);
+    const drawn = node.closest("svg");
+    const ink = color(style[drawn ? "fill" : "color"]);
+    if (!ink) { wrong.add(`color unknown, ${style.color}: ${name(node)}`); continue; }
+    const { ground, opacity } = behind(node);
+    const pair = [luminance(over(ink, ink[3] * opacity, ground)), luminance(ground)];
+    const ratio = (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+    const size = parseFloat(style.fontSize);
+    const large = !drawn && (size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700));
+    const colors = [ink, ground].map((values) => values.map(Math.round)).join(" on ");
+    if (ratio < (large ? 3 : 4.5)) wrong.add(`${ratio.toFixed(2)}:1, ${colors}: ${name(node)}`);
+  }
+  return [...wrong];
+}"""
+
 
 def nothing_wrong(where: str, wrong: list[str]) -> None:
     """Assert that a list of offenders is empty, and name them all if it is not."""
@@ -157,6 +207,11 @@ def lay_out(tab: Page) -> None:
           document.head.append(style);
         }"""
     )
+
+
+def pale_text(tab: Page) -> list[str]:
+    """Texts with too little contrast, in the theme that is on."""
+    return ask(tab, PALE_TEXT)
 
 
 def sticking_out(tab: Page) -> list[str]:

@@ -68,6 +68,7 @@ def test_a_sound_page_gets_no_complaint(broken, by):
         facts.wrong_headings,
         facts.wrong_pictures,
         facts.raw_formulas,
+        facts.pale_text,
         facts.wrong_formula_boxes,
         facts.wrong_in_print,
     )
@@ -133,6 +134,39 @@ def test_it_notices_what_fails_or_leaves_the_site(broken, by, body, complaint):
 def test_it_notices_a_broken_page(broken, body, check):
     tab, _ = broken(body)
     assert check(tab), body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<p style="color: #999">pale</p>',
+        '<p style="color: rgb(0 0 0 / 0.4)">pale by its own transparency</p>',
+        '<div style="opacity: 0.4"><p>pale by what it is in</p></div>',
+        '<div style="background: #000"><p style="background: rgb(255 255 255 / 0.3)">dim</p></div>',
+        '<p style="color: color-mix(in srgb, #000 40%, #fff)">pale by a mixture</p>',
+        '<p style="color: #aaa; font-size: 30px">large, and too pale for that</p>',
+        '<svg width="300" height="90"><text y="20" fill="#999">pale in a drawing</text></svg>',
+        "<p><math><mi style='color: #999'>x</mi></math></p>",
+    ],
+)
+def test_it_notices_pale_text(broken, body):
+    tab, _ = broken(body)
+    assert facts.pale_text(tab), body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<p style="color: #767676">just enough</p>',
+        '<p style="color: #949494; font-size: 24px">enough for large type</p>',
+        '<div style="background: #000; color: #fff"><p>turned round</p></div>',
+        "<button disabled>not to be pressed</button>",
+        '<p style="position: absolute; width: 1px; height: 1px; color: #fff">for listeners</p>',
+    ],
+)
+def test_it_lets_text_be_that_stands_out(broken, body):
+    tab, _ = broken(body)
+    assert facts.pale_text(tab) == []
 
 
 @pytest.mark.parametrize(
