@@ -44,7 +44,7 @@ def speedup_by_draft_length(
         )
     lengths, bests = np.arange(longest + 1), [int(best) for best in found]
     claim = (
-        f"A dearer draft wants a shorter one: at α = {acceptance_rate:g} the best K falls from "
+        f"A costlier draft should be shorter: at α = {acceptance_rate:g} the best K falls from "
         f"{bests[0]} to {bests[-1]}"
         if bests[0] > bests[-1]
         else f"At α = {acceptance_rate:g} the best K is {bests[0]} at each cost ratio shown"

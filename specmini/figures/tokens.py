@@ -57,7 +57,7 @@ def _shape_in_words(chances: FloatArray) -> str:
     """The rest of the title: two peaks where there are two, the likeliest count elsewhere."""
     middle = chances[1:-1]
     if middle.size and min(chances[0], chances[-1]) > middle.max():
-        return f"yet one token or all {chances.size} are likelier than the middle"
+        return f"yet one token or all {chances.size} are likelier than any count between"
     return f"and no count is likelier than {int(chances.argmax()) + 1}"
 
 
