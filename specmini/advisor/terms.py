@@ -5,8 +5,8 @@ right. Both are fitted here to the rows of ``specmini.record``, one number a cla
 drafter. That is all that is fitted: 7 and 5 numbers.
 
 How far to trust the result is read off the same rows, leaving out one *report* at a time, since
-rows of one report share a machine, a model and a person: its rows are foretold from terms that were
-fitted without it. These errors, not those of the fit, make the intervals.
+rows of one report have model, method and often machine in common: its rows are foretold from
+terms that were fitted without it. These errors, not those of the fit, make the intervals.
 """
 
 from __future__ import annotations
