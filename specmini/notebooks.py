@@ -40,7 +40,7 @@ def read(path: Path) -> NotebookNode:
 
 
 def normalized(notebook: NotebookNode) -> NotebookNode:
-    """A copy in stored form: no clocks, no versions, no widget state, cells counted from 1."""
+    """A copy in stored form: no clocks, no versions, no widget state, prints joined, cells from 1."""
     book: NotebookNode = nbformat.from_dict(notebook)
     kept = {key: book.metadata[key] for key in PAGE_METADATA if key in book.metadata}
     book.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE} | kept)
@@ -56,12 +56,25 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
         executed = cell.execution_count is not None
         count += executed
         cell.execution_count = count if executed else None
+        cell.outputs = _joined(cell.outputs)
         for output in cell.outputs:
             if output.output_type == "execute_result":
                 output.execution_count = cell.execution_count
             for mime in UNSTABLE_OUTPUTS:
                 output.get("data", {}).pop(mime, None)
     return book
+
+
+def _joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """The outputs with neighboring prints as one: where a kernel cuts them is chance."""
+    joined: list[NotebookNode] = []
+    for output in outputs:
+        last = joined[-1] if joined else None
+        if last and output.output_type == "stream" and output.get("name") == last.get("name"):
+            last.text += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def write(notebook: NotebookNode, path: Path) -> None:

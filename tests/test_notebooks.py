@@ -173,6 +173,18 @@ def test_normal_form_forgets_the_run_and_keeps_the_author():
     assert notebooks.normalized(stored) == stored
 
 
+def test_neighboring_prints_are_stored_as_one():
+    def prints(text, name="stdout"):
+        return nbformat.v4.new_output("stream", name=name, text=text)
+
+    cell = nbformat.v4.new_code_cell("...", execution_count=1)
+    shown = nbformat.v4.new_output("display_data", data={"text/plain": "a figure"})
+    cell.outputs = [prints("one\n"), prints("two\n"), prints("!", "stderr"), shown, prints("3\n")]
+    outputs = notebooks.normalized(nbformat.v4.new_notebook(cells=[cell])).cells[0].outputs
+    assert [output.get("text") for output in outputs] == ["one\ntwo\n", "!", None, "3\n"]
+    assert cell.outputs[0].text == "one\n", "the notebook that was given must stay"
+
+
 def test_the_command_runs_every_notebook_of_a_folder(tmp_path, monkeypatch):
     for name in ("b.ipynb", "a.ipynb"):
         notebooks.write(nbformat.v4.new_notebook(), tmp_path / name)
