@@ -40,7 +40,7 @@ def read(path: Path) -> NotebookNode:
 
 
 def normalized(notebook: NotebookNode) -> NotebookNode:
-    """A copy in stored form: no clocks, no versions, no widget state, prints joined, cells from 1."""
+    """A copy in stored form: no clocks, versions or widget state; prints joined, cells from 1."""
     book: NotebookNode = nbformat.from_dict(notebook)
     kept = {key: book.metadata[key] for key in PAGE_METADATA if key in book.metadata}
     book.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE} | kept)
