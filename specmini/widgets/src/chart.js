@@ -69,12 +69,15 @@ function chart(height, margin = MARGIN) {
         labels.push([across + aside - reach * { start: 0, middle: 0.5, end: 1 }[side], down + lift, reach]);
       }
     }
-    // The band's own label stands at its left end, or at its right end if a mark's label is there.
+    // The band's own label stands in that corner of it where it meets the least: no label, few dots.
     if (spec.band) {
-      const wide = 6.5 * spec.band.label.length + 8;
-      const met = (start) => labels.some(([a, b, reach]) => a < start + wide && a + reach > start && b > bottom - 24);
-      const atRight = met(left) && !met(right - wide);
-      parts.unshift(s("text", { class: "sm-halo", x: atRight ? right - 8 : left + 8, y: bottom - 7, "text-anchor": atRight ? "end" : "start" }, spec.band.label));
+      const wide = 6.5 * spec.band.label.length + 8, high = 18;
+      const dots = spec.lines.flatMap(({ points }) => points.map(([a, b]) => [x(a), y(b) + 5, 0]));
+      const corners = [bottom - 7, y(spec.band.to) + 17].flatMap((down) => [[left, down, "start"], [right - wide, down, "end"]]);
+      const met = ([start, down], all) => all.filter(([a, b, reach]) => a < start + wide && a + reach > start && Math.abs(b - down) < high).length;
+      const costs = corners.map((corner) => 100 * met(corner, labels) + met(corner, dots));
+      const [start, down, side] = corners[costs.indexOf(Math.min(...costs))];
+      parts.unshift(s("text", { class: "sm-halo", x: side === "end" ? right - 8 : start + 8, y: down, "text-anchor": side }, spec.band.label));
     }
     title.textContent = spec.title;
     curves.replaceChildren(...parts);
