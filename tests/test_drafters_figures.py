@@ -25,6 +25,13 @@ def test_the_map_draws_every_point_where_it_stands():
     assert numbers == [str(number) for number in range(1, len(points) + 1)]
 
 
+def test_a_point_dearer_than_a_plain_step_is_on_the_map_where_nothing_wins():
+    [axes] = drafters.drafter_map([point("a", 0.9, 1.3, 0.5)], [2.0]).drawing.axes
+    assert axes.get_ylim()[1] > 1.3
+    [across] = [one for one in axes.collections if one.get_datalim(axes.transData).y1 > 1.3]
+    assert across.get_datalim(axes.transData).intervalx.tolist() == [0, 1]
+
+
 def test_lines_of_the_map_are_contours():
     [axes] = drafters.drafter_map([point("a", 0.5, 0.1, 1.2)], [2.0]).drawing.axes
     line = next(

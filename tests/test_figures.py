@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from specmini import catalog, palette, roofline, theory
 from specmini.figures import ThemedFigure, speedup, tokens
 from specmini.figures.intuition import Schedule, timelines
-from specmini.figures.style import LINES, canvas, themed_svg
+from specmini.figures.style import LINES, balanced, canvas, themed_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 MACHINE, MODEL = catalog.machine("h100"), catalog.model("llama-3.1-8b")
@@ -118,6 +118,27 @@ def test_style_does_not_leak():
 
 
 # --- timelines ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "letters", "lines"),
+    [
+        ("The same 10 words, four ways: the trick pays, or it costs", 54, 2),
+        ("Short", 54, 1),
+        ("one two three four", 10, 2),
+        ("unbreakable words", 4, 2),
+    ],
+)
+def test_a_title_keeps_its_lines_and_leaves_no_word_alone(text, letters, lines):
+    broken = balanced(text, letters).split("\n")
+    assert " ".join(broken) == text
+    assert len(broken) == lines
+    assert len(broken[0]) - len(broken[-1]) < max(map(len, text.split()))
+
+
+def test_a_line_of_a_title_must_hold_a_letter():
+    with pytest.raises(ValueError, match="letters"):
+        balanced("text", 0)
 
 
 def test_timelines_draw_each_draft_and_check_to_scale():

@@ -134,6 +134,14 @@ def test_only_a_formula_wider_than_a_phone_takes_the_focus(site: Path) -> None:
     assert 'role="group" aria-label="Formula, scrolls sideways"' in page
 
 
+def test_no_line_ends_between_a_formula_and_the_signs_that_touch_it(build: Builder) -> None:
+    text = "# Signs\n\nIt is ($x$), so **$y$**. Then $z$ or $K$-th; $\\alpha$.\n"
+    page = (build(index=text) / "index.html").read_text(encoding="utf8")
+    kept = re.findall(r'<span class="unbroken">(.*?</math></span>[^<]*)</span>', page)
+    assert [visible(one) for one in kept] == ["(x),", "K-", "α."]
+    assert visible(page).count("It is (x), so y. Then z or K-th; α.") == 1
+
+
 def test_page_without_formulas_loads_nothing_for_them(build: Builder) -> None:
     words = "# Words\n\n```{toctree}\nmore\n```\n"
     site = build(index=words, more="# More\n\nA formula, $x$.\n")

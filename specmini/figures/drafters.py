@@ -57,14 +57,18 @@ def drafter_map(
             if not (level > 1 and seen.any()):
                 raise ValueError(f"levels must be above 1 and reached on the map, got {level}")
             axes.plot(rates[seen], costs[seen], color=COLOR["target"], linewidth=1.2)
-            axes.text(rates[seen][0], CHEAPEST * 1.08, f"{level:g}×", ha="right", va="bottom",
-                      fontweight="bold", color=COLOR["target"])  # fmt: skip
+            axes.text(rates[seen][0] - 0.012, CHEAPEST * 1.08, f"{level:g}×", ha="right",
+                      va="bottom", fontweight="bold", color=COLOR["target"])  # fmt: skip
         places = [_place(point) for point in points]
         for point, (across, up) in zip(points, places, strict=True):
             role, marker = ("draft", "o") if point.source else ("accepted", "D")
             axes.plot(across, up, marker, color=COLOR[role], markersize=5.5)
         axes.set_xlim(0, 1)
-        axes.set_ylim(CHEAPEST, 1)
+        # A draft may cost more than a plain step, and then no acceptance makes it win.
+        top = max(1.0, 1.4 * max(up for _, up in places))
+        if top > 1:
+            axes.fill_between([0, 1], 1, top, **LOSING)
+        axes.set_ylim(CHEAPEST, top)
         for number, (across, up) in enumerate(_labels(places), start=1):
             axes.text(across, up, str(number), ha="center", va="center", fontsize=9.5)
         ticks = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]

@@ -126,7 +126,7 @@ def rules_by_temperature(
             pairs = zip(temperatures, values, strict=True)
             parts.append(f"{rule}: {', '.join(f'{rate:.2f} at {t:g}' for t, rate in pairs)}")
         axes.set_ylim(0, 1)
-        axes.set_xlim(temperatures[0], temperatures[-1])
+        axes.margins(x=0.03)  # room for the first and the last marker
         axes.set_xlabel("temperature of target and draft")
         axes.set_ylabel("acceptance rate α")
         axes.legend(loc="best", fontsize=10)
@@ -163,7 +163,7 @@ def overlap_along_text(rates: ArrayLike, pieces: Sequence[str]) -> ThemedFigure:
         axes.set_ylim(0, 1)
         axes.set_xlim(-0.7, len(beta) - 0.3)
         axes.set_xticks(places, shown, rotation=90, fontsize=8.5, family="monospace")
-        axes.tick_params(axis="x", length=0)
+        axes.tick_params(axis="x", length=0, pad=6)
         axes.grid(visible=False, axis="x")
         axes.set_ylabel("chance β that a draft\nis accepted here")
         axes.set_xlabel("next token of the text")

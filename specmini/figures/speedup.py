@@ -96,11 +96,11 @@ def winning_map(levels: Sequence[float]) -> ThemedFigure:
         axes.text(0.05, 0.93, "α ≤ c: no K wins", color=COLOR["rejected"], va="top")
         contours = axes.contour(rates, costs, gains, levels=levels, colors=COLOR["target"],
                                 linewidths=1.8)  # fmt: skip
-        # Labels stand on the grid line of one cost, so that they read from left to right.
+        # Labels stand at one cost, so that they read from left to right, and above their curves.
         for level, segments in zip(levels, contours.allsegs, strict=True):
             points = np.concatenate(segments)
             x, y = points[np.argmin(np.abs(points[:, 1] - 0.06))]
-            axes.text(x - 0.008, y, f"{level:g}×", ha="right", va="center", fontweight="bold",
+            axes.text(x - 0.012, y, f"{level:g}×", ha="right", va="bottom", fontweight="bold",
                       color=COLOR["target"])  # fmt: skip
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1)

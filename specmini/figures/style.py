@@ -114,13 +114,33 @@ def canvas(
         figure = Figure(figsize=(width / DPI, height / DPI), layout="constrained")
         axes = figure.subplots(1, columns, sharey=sharey, squeeze=False)[0]
         figure.suptitle(
-            "\n".join(textwrap.wrap(claim, int(width / 7.9), break_on_hyphens=False)),
+            balanced(claim, int(width / 7.9)),
             x=0.012,
             ha="left",
             fontsize=12.5,
             fontweight="bold",
         )
         yield figure, list(axes)
+
+
+def balanced(text: str, letters: int) -> str:
+    """The text in as few lines of at most ``letters`` as it takes, and those about equally long.
+
+    Args:
+        text: words.
+        letters: the longest that a line may be, at least 1.
+
+    Raises:
+        ValueError: no line can hold a letter.
+    """
+    if letters < 1:
+        raise ValueError(f"letters must be at least 1, got {letters}")
+
+    def lines(limit: int) -> list[str]:
+        return textwrap.wrap(text, limit, break_long_words=False, break_on_hyphens=False)
+
+    fewest = len(lines(letters))
+    return "\n".join(next(found for n in range(1, letters + 1) if len(found := lines(n)) <= fewest))
 
 
 def line_looks(name: str, count: int) -> tuple[tuple[str, str, str], ...]:

@@ -74,6 +74,7 @@ div.math {{ display: flex; flex-direction: row-reverse; align-items: center; gap
 .math.formula, .math > .formula {{ max-width: 100%; padding: 0.3em 0; overflow: auto hidden; }}
 div.math > .formula {{ flex: 1 1 auto; min-width: 0; }}
 span.math.formula {{ display: inline-flex; }}
+.unbroken {{ white-space: nowrap; }}
 @media print {{
   .math.formula, .math > .formula {{ overflow: visible; }}
   .formula[tabindex] > math {{ font-size: 0.85em; }}
@@ -251,6 +252,33 @@ def _link_style_sheet(
         context["metatags"] = context.get("metatags", "") + _FIRST_PAINT.replace("{url}", url)
 
 
+# A browser may end a line on either side of an inline formula, whatever stands there.
+_WITH_SIGNS = re.compile(
+    r'([(\[“‘]*)(<span class="math notranslate nohighlight"><math\b.*?</math></span>)([^\w\s<&]*)',
+    flags=re.DOTALL,
+)
+
+
+def keep_signs(body: str) -> str:
+    """Return a page's text in which no line ends between a formula and the signs that touch it.
+
+    A formula that scrolls stays as it is, since it may need the whole line.
+    """
+
+    def kept(found: re.Match[str]) -> str:
+        signs = found[1] or found[3]
+        return f'<span class="unbroken">{found[0]}</span>' if signs else found[0]
+
+    return _WITH_SIGNS.sub(kept, body)
+
+
+def _keep_signs(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    if "body" in context:
+        context["body"] = keep_signs(context["body"])
+
+
 def _write_style_sheet(app: Sphinx, exception: Exception | None) -> None:
     """Write style sheet and font once all pages are there, since the font holds what they use."""
     if exception is not None or app.builder.format != "html":
@@ -273,5 +301,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     )
     app.connect("config-inited", typesetter.configure, priority=100)
     app.connect("html-page-context", _link_style_sheet)
+    app.connect("html-page-context", _keep_signs)
     app.connect("build-finished", _write_style_sheet)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,7 +4,7 @@ A chain of K drafts with acceptance rate α and cost ratio c is a point, and its
 other drafters, what was measured are E and r, tokens and plain steps a round. They stand where the
 *equivalent chain* does: the chain of as many steps that would yield and cost the same,
 
-    (1 − α^(K + 1)) / (1 − α) = E        c = (r − 1) / K,
+    (1 − α^(K + 1)) / (1 − α) = E   and   c = (r − 1) / K,
 
 where K is the number of steps that are drafted one after another: the levels of a tree, not its
 nodes. Then E / r is the speedup again, and nothing is lost. α is no chance of a token any more: two

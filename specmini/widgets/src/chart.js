@@ -37,14 +37,13 @@ function chart(height, margin = MARGIN) {
         text(spec.xLabel, "middle", (left + right) / 2, height - 6), text(spec.yLabel, "start", 2, 12));
       if (spec.band) {
         axes.append(s("rect", { x: left, width: right - left, y: y(spec.band.to), height: bottom - y(spec.band.to), fill: `url(#${ids.hatch})` }),
-          s("path", { class: "sm-edge", d: `M${left},${y(spec.band.to)}H${right}` }),
-          s("text", { class: "sm-halo", x: left + 8, y: bottom - 7 }, spec.band.label));
+          s("path", { class: "sm-edge", d: `M${left},${y(spec.band.to)}H${right}` }));
       }
       svg.setAttribute("width", width);
       svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     }
 
-    const parts = [];
+    const parts = [], labels = [];
     for (const { points, dots, class: kind } of spec.lines) {
       if (points.length) parts.push(s("path", { class: "sm-line " + kind, d: "M" + points.map(at).join("L") }));
       if (dots) parts.push(s("path", { class: "sm-dots " + kind, d: points.map((point) => `M${at(point)}h0`).join("") }));
@@ -65,7 +64,20 @@ function chart(height, margin = MARGIN) {
       }
       const r = mark.r || 6;
       if (!mark.bare) parts.push(mark.diamond ? s("path", { ...shape, d: `M0,${-r - 1}L${r + 1},0L0,${r + 1}L${-r - 1},0Z` }) : s("circle", { ...shape, r }));
-      if (mark.label) parts.push(s("text", { class: "sm-halo " + (mark.bare ? "" : "sm-strong"), x: across + aside, y: down + lift, "text-anchor": side }, mark.label));
+      if (mark.label) {
+        parts.push(s("text", { class: "sm-halo " + (mark.bare ? "" : "sm-strong"), x: across + aside, y: down + lift, "text-anchor": side }, mark.label));
+        labels.push([across + aside - reach * { start: 0, middle: 0.5, end: 1 }[side], down + lift, reach]);
+      }
+    }
+    // The band's own label stands in that corner of it where it meets the least: no label, few dots.
+    if (spec.band) {
+      const wide = 6.5 * spec.band.label.length + 8, high = 18;
+      const dots = spec.lines.flatMap(({ points }) => points.map(([a, b]) => [x(a), y(b) + 5, 0]));
+      const corners = [bottom - 7, y(spec.band.to) + 17].flatMap((down) => [[left, down, "start"], [right - wide, down, "end"]]);
+      const met = ([start, down], all) => all.filter(([a, b, reach]) => a < start + wide && a + reach > start && Math.abs(b - down) < high).length;
+      const costs = corners.map((corner) => 100 * met(corner, labels) + met(corner, dots));
+      const [start, down, side] = corners[costs.indexOf(Math.min(...costs))];
+      parts.unshift(s("text", { class: "sm-halo", x: side === "end" ? right - 8 : start + 8, y: down, "text-anchor": side }, spec.band.label));
     }
     title.textContent = spec.title;
     curves.replaceChildren(...parts);
