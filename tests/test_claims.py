@@ -111,9 +111,9 @@ def test_a_block_says_its_verdict_in_words_and_links_its_evidence():
     )
     text = Ledger([one])._repr_markdown_()
     assert ":::{admonition} ✗ Wrong: “It is so.”\n:class: claim claim-wrong\n" in text
-    assert "{doc}`tokens` ({prf:ref}`thm-tokens`); " in text
-    assert "({ref}`table <tab-losing>`); {doc}`verify` (section *The loop*); " in text
-    assert "({ref}`section <loops>`); {cite}`leviathan2023{Eq. 1}`; " in text
+    assert "{doc}`tokens`, {prf:ref}`thm-tokens`; " in text
+    assert "{doc}`speedup`, {ref}`table <tab-losing>`; {doc}`verify`, section *The loop*; " in text
+    assert "{ref}`section <loops>`; {cite}`leviathan2023{Eq. 1}`; " in text
     assert "[A page](https://example.org/a) (2026-11)" in text
     assert repr(Ledger([one])) == "✗ wrong: It is so.\nIt is not."
 

@@ -95,7 +95,7 @@ def test_a_question_is_folded_three_times_and_says_where_it_is_shown():
     assert text.startswith(f"::::{{dropdown}} {one.question}\n:name: ask-exponent\n\nBecause")
     assert "\n:::{dropdown} In one minute\n" in text
     assert "\n:::{dropdown} At the whiteboard\n" in text
-    assert "*Shown in* {doc}`tokens` ({prf:ref}`thm-tokens`" in text
+    assert "*Shown in* {doc}`tokens`, {prf:ref}`thm-tokens`" in text
     assert "*Heard:* interview card." in text
     assert repr(FollowUps([one])) == f"{one.question}\n{one.one_line}"
 

@@ -185,7 +185,9 @@ def _block(one: Claim) -> str:
 
 
 def places(shown: Sequence[str]) -> list[str]:
-    """Return places of the book as MyST links: one a page, what is on it in parentheses.
+    """Return places of the book as MyST links, one a page: the page, then what is on it.
+
+    An equation brings brackets of its own.
 
     Args:
         shown: each ``page``, ``page#label`` or ``page/Heading``, as ``Claim`` checks it.
@@ -200,10 +202,7 @@ def places(shown: Sequence[str]) -> list[str]:
             places.append(f"section *{heading}*")
         elif label:
             places.append(_link(label))
-    return [
-        f"{{doc}}`{page}` ({', '.join(places)})" if places else f"{{doc}}`{page}`"
-        for page, places in pages.items()
-    ]
+    return [", ".join([f"{{doc}}`{page}`", *places]) for page, places in pages.items()]
 
 
 def _link(label: str) -> str:
