@@ -120,16 +120,17 @@ def _fingerprint(package: Path, installed: Iterable[Distribution]) -> str:
     """Hash of what can change what a chapter prints, beside the chapter itself.
 
     Args:
-        package: folder of the package; all of its files count, code and data.
+        package: folder of the package; all of its files count, code and data, but for the site's
+            style sheets, which no chapter can print.
         installed: what its imports may find; names and versions count, and so does Python's.
     """
     digest = hashlib.sha256(sys.version.encode())
     for name in sorted({f"{found.name}=={found.version}\n" for found in installed}):
         digest.update(name.encode())
     for path in sorted(package.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+        name = path.relative_to(package).as_posix()
+        if path.is_file() and "__pycache__" not in path.parts and not name.startswith("style/"):
             content = path.read_bytes()
-            name = path.relative_to(package).as_posix()
             digest.update(f"{name}\0{len(content)}\0".encode())
             digest.update(content)
     return digest.hexdigest()[:16]

@@ -82,10 +82,12 @@ def installed(**versions):
     return [SimpleNamespace(name=name, version=version) for name, version in versions.items()]
 
 
-def test_the_cache_is_kept_when_nothing_changed(package):
+def test_the_cache_is_kept_when_nothing_changed_that_a_chapter_could_print(package):
     before = sphinxext._fingerprint(package, installed(numpy="2.4", torch="2.13"))
     (package / "__pycache__").mkdir()
     (package / "__pycache__" / "theory.cpython-311.pyc").write_bytes(b"compiled")
+    (package / "style").mkdir()
+    (package / "style" / "book.css").write_text("a { color: red }")
     assert sphinxext._fingerprint(package, installed(torch="2.13", numpy="2.4")) == before
 
 
