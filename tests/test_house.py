@@ -101,7 +101,7 @@ case "$*" in
   -V) echo "Python VERSION" ;;
   "-m venv --clear"*)
     rm -rf "$4"; mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; : > "$4/bin/pip"
-    chmod +x "$4/bin/pip"; echo "PATH=$4/bin:$PATH" > "$4/bin/activate" ;;
+    chmod +x "$4/bin/pip"; echo "PATH='$4/bin:$PATH'" > "$4/bin/activate" ;;
   "-m pip"*) echo pip >> "$LOG" ;;
 esac
 """
