@@ -152,7 +152,8 @@ PALE_TEXT = """() => {
       const above = behind(node.parentElement);
       const style = getComputedStyle(node);
       const opacity = above.opacity * Number(style.opacity);
-      const fill = color(style.backgroundColor) || [0, 0, 0, 0];
+      const fill = color(style.backgroundColor);
+      if (!fill) throw new Error(`background unknown, ${style.backgroundColor}: ${name(node)}`);
       known.set(node, { ground: over(fill, fill[3] * opacity, above.ground), opacity });
     }
     return known.get(node);

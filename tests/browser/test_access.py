@@ -9,8 +9,8 @@ from browser.reader import DESK, HEIGHT, PHONE
 
 # Milliseconds after which the theme looks again at which boxes now scroll.
 RESIZED = 400
-# Pages with every kind of part, on which axe's own rule for contrast confirms ours: it takes most
-# of a minute for a long page, ours a third of a second.
+# Pages with every kind of part, on which axe's own rule for contrast confirms ours: on a long page
+# it takes some twenty times as long.
 CONFIRMED = ["book/index.html", "book/tokens.html", "book/spot.html"]
 AXE = Axe()
 # Without preload: axe would fetch style sheets again, by addresses that it resolves wrongly.
